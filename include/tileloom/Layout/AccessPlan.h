@@ -40,7 +40,8 @@ struct SharedAccessPlan {
   bool isStore = true, transposed = false;
   unsigned elementBits = 0;
   unsigned vectorBytes = 0; ///< Vector: bytes that each thread moves per instruction (1 to 16)
-  /// Address of the row that a lane supplies (Matrix) or of its run (Vector), relative to the tile.
+  /// Address of the row that a lane supplies (Matrix) or of its run (Vector), relative to the tile. The
+  /// XOR applies to its linear part; the part of whole warp groups, if any, is added (to the base).
   ThreadFunction laneBytes;
   llvm::SmallVector<SharedAccess, 8> accesses;
   /// Lanes and warps with one of these bits set hold copies: a vector store may leave them out.

@@ -15,9 +15,9 @@ namespace tileloom::layout {
 
 /// One shfl.sync.idx. Words are groups of ConversionPlan::unit consecutive registers. Lane t sends
 /// word send[t] of the source, reads lane from[t], and what it gets is word receive[t] of the
-/// result. Each table is affine over F2 in the bits of t, so it is a few selects on lane bits;
-/// `from` differs between rounds only by an XOR constant. When from[t] == t in all lanes no shuffle
-/// is needed.
+/// result. The tables vary with a few parities of lane bits, so each is a few selects; `from`
+/// differs between rounds only by an XOR constant. When from[t] == t in all lanes no shuffle is
+/// needed.
 struct ShuffleRound {
   std::array<uint16_t, 32> send, receive;
   std::array<uint8_t, 32> from;

@@ -41,17 +41,15 @@ public:
   /// Byte distance from one leading index (stage) to the next.
   int64_t stageBytes() const { return stage; }
 
-  /// The byte that hardware reads for element (mn, k) of an operand whose start is `start` (a
-  /// multiple of 16; swizzled on the absolute address): for checks and simulation.
-  int64_t addressOf(int64_t start, int64_t mn, int64_t k) const;
-
 private:
-  int64_t lbo = 0, sbo = 0, kPerInstruction = 0, steps = 0, stage = 0;
-  int64_t width = 0, rowBytes = 0, elementBytes = 1, mnExtent = 0;
-  unsigned code = 0;
-  bool transposed = false;
   Swizzle swizzle = Swizzle::None;
   MmaTarget target = MmaTarget::Sm90;
+  bool transposed = false;
+  int64_t lbo = 0, sbo = 0, kPerInstruction = 0, steps = 0, stage = 0;
+  int64_t width = 0;       ///< bytes of an atom row
+  int64_t columnBytes = 0; ///< from one atom column to the next
+  int64_t mnExtent = 0, mnUnit = 0, mnUnitBytes = 0;
+  unsigned code = 0;
 };
 
 } // namespace tileloom::layout

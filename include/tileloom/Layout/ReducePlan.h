@@ -21,8 +21,8 @@ struct ReducePlan {
   /// Then combine with lane ^ mask for each mask.
   llvm::SmallVector<unsigned, 5> laneMasks;
   /// Warps whose partial results have to be combined, one list per set; empty when every warp has
-  /// its result already. Warps outside all sets hold copies of a warp inside one: each set lists,
-  /// after the first `distinct` warps that count, the copies that only need the result.
+  /// its result already. A set lists all warps that end up with the same result: the first
+  /// `distinct` hold different parts of it, the rest are copies of those and only need the result.
   struct WarpSet {
     llvm::SmallVector<unsigned, 8> warps;
     unsigned distinct = 0;

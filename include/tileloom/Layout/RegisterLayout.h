@@ -127,7 +127,7 @@ public:
 private:
   LinearLayout coreMap, coreInverse;
   llvm::SmallVector<Repeat, 4> outer;
-  Index extents;
+  Index extents, strides; ///< strides: what one step of each repeat adds
   unsigned numRegisters = 1, numWarps = 1;
 };
 
