@@ -1,7 +1,8 @@
 //===- kernel-opt.cpp - The compiler and the opt tool of Tileloom -------------------------===//
 
+#include "dialects/PTX/PTX.h"
 #include "dialects/Warp/Warp.h"
-
+#include "passes/NV/Passes.h"
 #include "passes/Warp/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -14,9 +15,10 @@
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
-  registry.insert<tileloom::tile::TileDialect, tileloom::nv::NVDialect, tileloom::warp::WarpDialect,
+  registry.insert<tileloom::tile::TileDialect, tileloom::nv::NVDialect, tileloom::warp::WarpDialect, tileloom::ptx::PTXDialect,
                   mlir::arith::ArithDialect, mlir::func::FuncDialect, mlir::math::MathDialect, mlir::scf::SCFDialect, mlir::ub::UBDialect>();
   mlir::registerTransformsPasses();
+  tileloom::nv::registerNVPasses();
   tileloom::warp::registerWarpPasses();
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "Tileloom", registry));
 }
