@@ -14,24 +14,25 @@ using namespace llvm;
 
 namespace tileloom::layout {
 
-int64_t ThreadFunction::at(unsigned lane, unsigned warp) const {
-  int64_t value = 0;
+int64_t ThreadFunction::at(unsigned lane, unsigned warp, int64_t xorConstant) const {
+  int64_t inside = xorConstant, above = 0;
+  auto add = [&](int64_t basis) {
+    inside ^= basis & xorMask;
+    above += basis & ~xorMask;
+  };
   for (size_t bit = 0; bit < laneBases.size(); ++bit)
     if (lane >> bit & 1)
-      value ^= laneBases[bit];
+      add(laneBases[bit]);
   unsigned inner = groupWarps ? warp % groupWarps : warp;
   for (size_t bit = 0; bit < warpBases.size(); ++bit)
     if (inner >> bit & 1)
-      value ^= warpBases[bit];
-  return value + (groupWarps ? warp / groupWarps * groupStride : 0);
+      add(warpBases[bit]);
+  return inside + above + (groupWarps ? int64_t(warp / groupWarps) * groupStride : 0);
 }
 
 int64_t SharedAccessPlan::addressOf(const SharedAccess &access, unsigned lane,
                                     unsigned warp) const {
-  ThreadFunction inner = laneBytes;
-  inner.groupStride = 0;
-  int64_t group = laneBytes.groupWarps ? warp / laneBytes.groupWarps * laneBytes.groupStride : 0;
-  return (inner.at(lane, warp) ^ access.xorBytes) + access.addBytes + group;
+  return laneBytes.at(lane, warp, access.xorBytes) + access.addBytes;
 }
 
 SmallVector<int64_t, 8> SharedAccessPlan::xorConstants() const {
@@ -41,10 +42,12 @@ SmallVector<int64_t, 8> SharedAccessPlan::xorConstants() const {
   return SmallVector<int64_t, 8>(constants.begin(), constants.end());
 }
 
-ThreadFunction warpFunction(const RegisterLayout &regs, function_ref<int64_t(unsigned)> value) {
+ThreadFunction warpFunction(const RegisterLayout &regs, function_ref<int64_t(unsigned)> value,
+                            int64_t xorMask) {
   ThreadFunction result;
+  result.xorMask = xorMask;
   for (unsigned warp = 1; warp < regs.coreWarps(); warp *= 2)
-    result.warpBases.push_back(value(warp) ^ value(0));
+    result.warpBases.push_back(basisBetween(value(0), value(warp), xorMask));
   if (regs.warps() > regs.coreWarps()) {
     result.groupWarps = regs.coreWarps();
     result.groupStride = value(regs.coreWarps()) - value(0);
@@ -62,7 +65,7 @@ bool fitAddress(const SharedAccessPlan &plan, SharedAccess &access, unsigned lan
   int64_t chunkBits =
       int64_t(applySwizzle(swizzle, 0x380)) & 0x7F; // the bits that the swizzle changes
   for (int64_t mask : {laneMask & chunkBits, laneMask, chunkBits, int64_t(0)}) {
-    access.xorBytes = constant & mask;
+    access.xorBytes = constant & mask & plan.laneBytes.xorMask;
     access.addBytes = constant - access.xorBytes;
     bool fits = true;
     for (unsigned warp = 0; warp < warps && fits; ++warp)
@@ -139,28 +142,32 @@ static Expected<SharedAccessPlan> vectorPlan(const RegisterLayout &regs, const S
   plan.elementBits = shared.elementBits();
   plan.copyLanes = regs.replicatedLanes();
   plan.copyWarps = regs.replicatedWarps();
-  plan.laneBytes = warpFunction(regs, [&](unsigned warp) { return table->at(0, 0, warp); });
-  for (unsigned bit = 0; bit < 5; ++bit)
-    plan.laneBytes.laneBases.push_back(table->at(0, 1u << bit, 0) ^ table->at(0, 0, 0));
   for (int64_t bytes = 16; bytes >= elementBytes; bytes /= 2) {
     auto runs = vectorRuns(*table, isStore, bytes, elementBytes);
     if (!runs)
       continue;
     plan.vectorBytes = bytes;
-    plan.accesses.clear();
-    bool fits = true;
-    for (SmallVector<unsigned, 16> &run : *runs) {
-      SharedAccess access;
-      access.words.push_back(run);
-      fits &=
-          fitAddress(plan, access, 32, regs.warps(), shared.swizzle(),
-                     [&](unsigned lane, unsigned warp) { return table->at(run[0], lane, warp); });
-      plan.accesses.push_back(std::move(access));
+    for (int64_t xorMask : xorMasks) {
+      plan.laneBytes = warpFunction(
+          regs, [&](unsigned warp) { return table->at(0, 0, warp); }, xorMask);
+      for (unsigned bit = 0; bit < 5; ++bit)
+        plan.laneBytes.laneBases.push_back(
+            basisBetween(table->at(0, 0, 0), table->at(0, 1u << bit, 0), xorMask));
+      plan.accesses.clear();
+      bool fits = true;
+      for (const SmallVector<unsigned, 16> &run : *runs) {
+        SharedAccess access;
+        access.words.push_back(run);
+        auto wanted = [&](unsigned lane, unsigned warp) { return table->at(run[0], lane, warp); };
+        if (!(fits = fitAddress(plan, access, 32, regs.warps(), shared.swizzle(), wanted)))
+          break;
+        plan.accesses.push_back(std::move(access));
+      }
+      if (fits)
+        return plan;
     }
-    if (fits)
-      return plan;
   }
-  return makeError("shared access: the addresses are not one linear function of lane and warp: "
+  return makeError("shared access: the addresses are not one function of lane and warp bits: "
                    "register tile " +
                    listText(regs.shape()) + " on " + Twine(regs.warps()) + " warps, " +
                    shared.str());

@@ -15,10 +15,23 @@
 
 namespace tileloom::layout {
 
+/// The ways of combining contributions to try: XOR alone; XOR inside a 128-byte line, where
+/// swizzles act, and addition above; addition alone.
+constexpr int64_t xorMasks[] = {-1, 0x7F, 0};
+
+/// The basis that leads from `origin` to `value` under a mask.
+inline int64_t basisBetween(int64_t origin, int64_t value, int64_t xorMask) {
+  return ((value ^ origin) & xorMask) + ((value & ~xorMask) - (origin & ~xorMask));
+}
+/// One contribution applied: the inverse of basisBetween.
+inline int64_t applyBasis(int64_t origin, int64_t basis, int64_t xorMask) {
+  return ((origin ^ basis) & xorMask) + (origin & ~xorMask) + (basis & ~xorMask);
+}
+
 /// The warps' part of a thread function, from the value of one register in lane 0 of each warp:
 /// bits of the core's warps, then whole groups.
-ThreadFunction warpFunction(const RegisterLayout &regs,
-                            llvm::function_ref<int64_t(unsigned)> value);
+ThreadFunction warpFunction(const RegisterLayout &regs, llvm::function_ref<int64_t(unsigned)> value,
+                            int64_t xorMask = -1);
 
 /// xorBytes and addBytes such that plan.laneBytes gives wanted(lane, warp) in the first `lanes`
 /// lanes of every warp; false if there are none.

@@ -32,10 +32,11 @@ public:
         isStore(isStore) {}
 
   std::optional<SharedAccessPlan> plan() {
-    if (makeWords() && makePlan(false))
-      return result;
-    if (elementBytes == 2 && makeTransposedWords() && makePlan(true))
-      return result;
+    if (makeWords())
+      if (auto best = bestPlan(false))
+        return best;
+    if (elementBytes == 2 && makeTransposedWords())
+      return bestPlan(true);
     return std::nullopt;
   }
 
@@ -44,7 +45,8 @@ private:
   bool makeTransposedWords();
   bool fitsNormal(const Word &word) const;
   bool fitsTransposed(const Word &word) const;
-  bool makePlan(bool transposed);
+  std::optional<SharedAccessPlan> bestPlan(bool transposed);
+  bool makePlan(bool transposed, int64_t xorMask);
   void chooseDeltas(int64_t &first, int64_t &second) const;
   bool add(ArrayRef<const Word *> members);
   /// Address of row j of a word's matrix.
@@ -144,34 +146,47 @@ bool MatrixPlanner::makeTransposedWords() {
   return false;
 }
 
-/// The two XORs that join the most words: first pairs, then pairs of pairs; smallest first.
+/// The two steps that join the most words: first pairs, then pairs of pairs; smallest first.
 void MatrixPlanner::chooseDeltas(int64_t &first, int64_t &second) const {
+  int64_t xorMask = result.laneBytes.xorMask;
   std::set<int64_t> offsets;
   SmallVector<int64_t, 16> deltas;
   for (const Word &word : words)
     offsets.insert(word.offset);
   for (const Word &word : ArrayRef<Word>(words).take_front(64))
-    if (int64_t delta = word.offset ^ words[0].offset)
-      deltas.push_back(delta);
+    if (word.offset != words[0].offset)
+      deltas.push_back(basisBetween(words[0].offset, word.offset, xorMask));
   llvm::sort(deltas);
+  // Words that can be joined by a step, each used once, lowest first as makePlan does.
+  auto joined = [&](const std::set<int64_t> &among, int64_t delta) {
+    std::set<int64_t> used;
+    for (int64_t offset : among) {
+      int64_t partner = applyBasis(offset, delta, xorMask);
+      if (among.count(partner) && !used.count(offset) && !used.count(partner)) {
+        used.insert(offset);
+        used.insert(partner);
+      }
+    }
+    return used;
+  };
   auto best = [&](const std::set<int64_t> &among, int64_t excluded) {
     int64_t chosen = 0;
     size_t most = 0;
-    for (int64_t delta : deltas) {
-      size_t joined = llvm::count_if(among, [&](int64_t o) { return among.count(o ^ delta); });
-      if (delta != excluded && joined > most) {
-        most = joined;
+    for (int64_t delta : deltas)
+      if (size_t count = joined(among, delta).size(); delta != excluded && count > most) {
+        most = count;
         chosen = delta;
       }
-    }
     return chosen;
   };
   first = best(offsets, 0);
-  std::set<int64_t> paired;
-  for (int64_t offset : offsets)
-    if (first && offsets.count(offset ^ first))
-      paired.insert(offset);
-  second = first ? best(paired, first) : 0;
+  std::set<int64_t> heads; // the first words of pairs
+  if (first)
+    for (int64_t offset : joined(offsets, first))
+      if (!heads.count(applyBasis(offset, first, xorMask)) &&
+          !heads.count(basisBetween(first, offset, xorMask)))
+        heads.insert(offset);
+  second = first ? best(heads, first) : 0;
 }
 
 bool MatrixPlanner::add(ArrayRef<const Word *> members) {
@@ -186,18 +201,28 @@ bool MatrixPlanner::add(ArrayRef<const Word *> members) {
   return fits;
 }
 
-bool MatrixPlanner::makePlan(bool transposed) {
+/// The plan with the fewest instructions; of equals the one with XOR alone.
+std::optional<SharedAccessPlan> MatrixPlanner::bestPlan(bool transposed) {
+  std::optional<SharedAccessPlan> best;
+  for (int64_t xorMask : xorMasks)
+    if (makePlan(transposed, xorMask) && (!best || result.accesses.size() < best->accesses.size()))
+      best = result;
+  return best;
+}
+
+bool MatrixPlanner::makePlan(bool transposed, int64_t xorMask) {
   result = SharedAccessPlan();
   result.kind = SharedAccessPlan::Matrix;
   result.isStore = isStore;
   result.transposed = transposed;
   result.elementBits = shared.elementBits();
-  result.laneBytes =
-      warpFunction(regs, [&](unsigned warp) { return rowAddress(words[0], 0, warp); });
+  result.laneBytes = warpFunction(
+      regs, [&](unsigned warp) { return rowAddress(words[0], 0, warp); }, xorMask);
   int64_t first = 0, second = 0;
   chooseDeltas(first, second);
   for (unsigned j : {1, 2, 4})
-    result.laneBytes.laneBases.push_back(rowAddress(words[0], j, 0) ^ rowAddress(words[0], 0, 0));
+    result.laneBytes.laneBases.push_back(
+        basisBetween(rowAddress(words[0], 0, 0), rowAddress(words[0], j, 0), xorMask));
   result.laneBytes.laneBases.push_back(first);
   result.laneBytes.laneBases.push_back(second);
 
@@ -209,8 +234,9 @@ bool MatrixPlanner::makePlan(bool transposed) {
     bool done = false;
     for (unsigned size : {4u, 2u, 1u}) {
       SmallVector<const Word *, 4> members;
-      SmallVector<int64_t, 4> keys{offset, offset ^ first, offset ^ second,
-                                   offset ^ first ^ second};
+      int64_t second0 = applyBasis(offset, second, xorMask);
+      SmallVector<int64_t, 4> keys{offset, applyBasis(offset, first, xorMask), second0,
+                                   applyBasis(second0, first, xorMask)};
       if ((size > 1 && !first) || (size > 2 && !second))
         continue;
       for (int64_t key : ArrayRef<int64_t>(keys).take_front(size))

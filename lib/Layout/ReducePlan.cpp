@@ -144,7 +144,7 @@ Expected<SmallVector<unsigned, 16>> broadcastPlan(const RegisterLayout &source,
       source.warps() != layout.warps())
     return makeError("broadcast: the source is " + listText(source.shape()) + " on " +
                      Twine(source.warps()) + " warps; needs " + listText(without(layout.shape())) +
-                     " on " + Twine(layout.warps()));
+                     " on " + Twine(layout.warps()) + " warps");
   ElementTable wanted(layout, [&](const Index &index) { return source.flatten(without(index)); });
   if (auto registers = matchInThread(ElementTable(source), wanted))
     return std::move(*registers);

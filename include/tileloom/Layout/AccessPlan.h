@@ -4,7 +4,7 @@
 // the layouts allow it, else vector accesses of each thread, to shared memory or to a row-major
 // tile in global memory. All instructions of a shared memory plan share one address function of the
 // thread,
-//   address = base + (laneBytes(lane, warp) ^ xorBytes) + addBytes
+//   address = base + (laneBytes(lane, warp) ^ xorBytes) + addBytes   [= laneBytes.at(...)]
 // so a code generator makes one address per distinct xorBytes and puts addBytes into the
 // instruction.
 //
@@ -16,14 +16,18 @@
 
 namespace tileloom::layout {
 
-/// F2-linear part of an address (or coordinate): XOR of the basis values of the set bits of lane
-/// and warp, plus a whole multiple for warps beyond the core's (three warpgroups).
+/// What lane and warp add to an address or coordinate. Each set bit of lane and warp contributes
+/// its basis; contributions are XORed in the bits of xorMask and added above them (xorMask is -1,
+/// pure XOR, unless row pitches that are no powers of two make carries). Warps beyond the core's
+/// (three warpgroups) add a whole multiple.
 struct ThreadFunction {
   llvm::SmallVector<int64_t, 5> laneBases;
   llvm::SmallVector<int64_t, 4> warpBases;
+  int64_t xorMask = -1;
   unsigned groupWarps = 0; ///< 0: none; else + (warp / groupWarps) * groupStride
   int64_t groupStride = 0;
-  int64_t at(unsigned lane, unsigned warp) const;
+  /// The value, with a constant XORed into the XORed part.
+  int64_t at(unsigned lane, unsigned warp, int64_t xorConstant = 0) const;
 };
 
 struct SharedAccess {
@@ -40,8 +44,7 @@ struct SharedAccessPlan {
   bool isStore = true, transposed = false;
   unsigned elementBits = 0;
   unsigned vectorBytes = 0; ///< Vector: bytes that each thread moves per instruction (1 to 16)
-  /// Address of the row that a lane supplies (Matrix) or of its run (Vector), relative to the tile. The
-  /// XOR applies to its linear part; the part of whole warp groups, if any, is added (to the base).
+  /// Address of the row that a lane supplies (Matrix) or of its run (Vector), relative to the tile.
   ThreadFunction laneBytes;
   llvm::SmallVector<SharedAccess, 8> accesses;
   /// Lanes and warps with one of these bits set hold copies: a vector store may leave them out.

@@ -7,7 +7,9 @@
 #define TILELOOM_TEST_UNIT_LAYOUT_LAYOUTTESTSUPPORT_H
 
 #include "tileloom/Layout/RegisterLayout.h"
+#include "llvm/Support/MathExtras.h"
 #include "gtest/gtest.h"
+#include <map>
 #include <random>
 
 namespace tileloom::layout {
@@ -36,8 +38,8 @@ inline int pick(Random &random, int low, int high) {
   return std::uniform_int_distribution<int>(low, high)(random);
 }
 
-/// A random 2-D layout of the shape on 4 warps: a bit permutation of the power-of-two part, with the rest of
-/// the bits copies, and repeats outside.
+/// A random 2-D layout of the shape on 4 warps: a bit permutation of the power-of-two part, with
+/// the rest of the bits copies, and repeats outside.
 inline RegisterLayout randomLayout(Random &random, int64_t rows, int64_t cols, unsigned warps = 4) {
   int64_t rowPart = rows & -rows, colPart = cols & -cols;
   unsigned rowBits = llvm::Log2_64(rowPart), colBits = llvm::Log2_64(colPart);
@@ -54,9 +56,9 @@ inline RegisterLayout randomLayout(Random &random, int64_t rows, int64_t cols, u
     }
   std::vector<uint64_t> bases(bits.begin(), bits.end()); // registers hold the rest
   bases.insert(bases.end(), threads.begin(), threads.end());
-  LinearLayout core = get(LinearLayout::create(
-      {{"register", unsigned(bits.size())}, {"lane", 5}, {"warp", warpBits}},
-      {{"dim0", rowBits}, {"dim1", colBits}}, bases));
+  LinearLayout core = get(
+      LinearLayout::create({{"register", unsigned(bits.size())}, {"lane", 5}, {"warp", warpBits}},
+                           {{"dim0", rowBits}, {"dim1", colBits}}, bases));
   std::vector<Repeat> repeats{{Repeat::Register, 1, cols / colPart},
                               {Repeat::Register, 0, rows / rowPart}};
   if (pick(random, 0, 1))
