@@ -26,11 +26,14 @@ struct AllocateShared : tileloom::nv::impl::NVAllocateSharedBase<AllocateShared>
 
   void runOnOperation() override {
     getOperation()->walk([&](func::FuncOp function) {
-      SmallVector<nv::AllocOp> allocs;
-      function.walk([&](nv::AllocOp alloc) { allocs.push_back(alloc); });
-      if (allocs.empty())
+      SmallVector<std::pair<int64_t, nv::AllocOp>> ordered;
+      function.walk([&](nv::AllocOp alloc) {
+        ordered.push_back({static_cast<int64_t>(ordered.size()) - (static_cast<int64_t>(alloc.getAlignment()) << 32), alloc});
+      });
+      if (ordered.empty())
         return;
-      llvm::stable_sort(allocs, [](nv::AllocOp a, nv::AllocOp b) { return a.getAlignment() > b.getAlignment(); });
+      llvm::sort(ordered, llvm::less_first());
+      SmallVector<nv::AllocOp> allocs(llvm::make_second_range(ordered));
       int64_t end = 0;
       Builder builder(&getContext());
       for (nv::AllocOp alloc : allocs) {

@@ -256,20 +256,6 @@ struct Assigner {
   }
 };
 
-/// Two attributes may name the same map.
-bool sameLayout(Attribute a, Attribute b, RankedTensorType type) {
-  if (a == b)
-    return true;
-  unsigned bits = tile::elementBits(type.getElementType());
-  auto left = registerLayout(a, type.getShape(), bits), right = registerLayout(b, type.getShape(), bits);
-  bool same = left && right && *left == *right;
-  if (!left)
-    llvm::consumeError(left.takeError());
-  if (!right)
-    llvm::consumeError(right.takeError());
-  return same;
-}
-
 /// The layout that `use` needs its operand in, given the layouts of everything else; none if any will do.
 Attribute required(OpOperand &use) {
   Operation *user = use.getOwner();

@@ -30,10 +30,11 @@ namespace {
 LogicalResult assignWarps(warp::SpecializeOp specialize) {
   auto function = specialize->getParentOfType<func::FuncOp>();
   Builder builder(specialize.getContext());
-  SmallVector<warp::RoleOp> roles(specialize.getBody().getOps<warp::RoleOp>());
-  llvm::stable_sort(roles, [](warp::RoleOp a, warp::RoleOp b) {
-    return a.getWarps() % 4 == 0 && b.getWarps() % 4 != 0;
-  });
+  SmallVector<warp::RoleOp> roles;
+  for (bool whole : {true, false})
+    for (auto role : specialize.getBody().getOps<warp::RoleOp>())
+      if ((role.getWarps() % 4 == 0) == whole)
+        roles.push_back(role);
   int64_t next = 0;
   std::optional<int64_t> budget;
   bool budgets = false;
@@ -46,6 +47,16 @@ LogicalResult assignWarps(warp::SpecializeOp specialize) {
     role->setAttr(firstWarpAttrName, builder.getI64IntegerAttr(next));
     next += role.getWarps() * role.getReplicas();
   }
+  // Hardware barriers 1 to 15 (0 is the CTA's), one for each replica of a role that meets in one.
+  int64_t barrier = 1;
+  for (warp::RoleOp role : roles) {
+    if (!role.getBody().walk([](nv::NamedBarrierOp) { return WalkResult::interrupt(); }).wasInterrupted())
+      continue;
+    role->setAttr(barrierAttrName, builder.getI64IntegerAttr(barrier));
+    barrier += role.getReplicas();
+  }
+  if (barrier > 16)
+    return specialize.emitOpError("named barriers: expected at most 15 replicas that meet, found ") << barrier - 1;
   int64_t warps = budgets ? llvm::alignTo(next, 4) : next;
   int64_t threads = warps * 32;
   if (threads > 1024)

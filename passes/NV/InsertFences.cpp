@@ -108,6 +108,11 @@ struct InsertFences : tileloom::nv::impl::NVInsertFencesBase<InsertFences> {
   void runOnOperation() override {
     getOperation()->walk([](warp::RoleOp role) {
       Inserter{isSingleThreadRole(role), {}}.process(role.getBody().front());
+      // Shared memory goes back when the CTA ends: not before the store engine has read it.
+      if (role.getBody().walk([](nv::TmaStoreOp) { return WalkResult::interrupt(); }).wasInterrupted()) {
+        OpBuilder builder = OpBuilder::atBlockEnd(&role.getBody().front());
+        nv::BulkWaitOp::create(builder, role.getLoc(), 0, /*read=*/false);
+      }
     });
   }
 };

@@ -2,6 +2,7 @@
 
 #include "dialects/PTX/PTX.h"
 #include "dialects/Warp/Warp.h"
+#include "passes/Emit/Passes.h"
 #include "passes/NV/Passes.h"
 #include "passes/Warp/Passes.h"
 
@@ -18,6 +19,7 @@ int main(int argc, char **argv) {
   registry.insert<tileloom::tile::TileDialect, tileloom::nv::NVDialect, tileloom::warp::WarpDialect, tileloom::ptx::PTXDialect,
                   mlir::arith::ArithDialect, mlir::func::FuncDialect, mlir::math::MathDialect, mlir::scf::SCFDialect, mlir::ub::UBDialect>();
   mlir::registerTransformsPasses();
+  tileloom::emit::registerEmitPasses();
   tileloom::nv::registerNVPasses();
   tileloom::warp::registerWarpPasses();
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "Tileloom", registry));

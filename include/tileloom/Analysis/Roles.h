@@ -22,6 +22,8 @@ int64_t arrivalsOf(warp::ReleaseOp release);
 inline constexpr llvm::StringLiteral firstWarpAttrName = "nv.first_warp";
 /// Unit attribute of an acquire whose replicas take the slots in turn: each slot is then used by one replica only.
 inline constexpr llvm::StringLiteral alternateAttrName = "warp.alternate";
+/// Attribute of a role that uses nv.named_barrier: the hardware barrier of its first replica.
+inline constexpr llvm::StringLiteral barrierAttrName = "nv.barrier";
 /// Attribute of a function: threads of a CTA.
 inline constexpr llvm::StringLiteral threadsAttrName = "nv.threads";
 
