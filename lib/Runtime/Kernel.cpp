@@ -4,6 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tileloom/Runtime/Kernel.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
 
 namespace tileloom::runtime {
 
@@ -13,6 +15,32 @@ static int32_t launchDevice(Arguments arguments) {
     if (argument.kind != TILELOOM_SCALAR && argument.device >= 0)
       return argument.device;
   return TILELOOM_UNKNOWN_DEVICE;
+}
+
+static bool needsPlace(const TileloomArgument &argument) {
+  return argument.kind == TILELOOM_TENSOR && argument.device == TILELOOM_UNKNOWN_DEVICE && argument.value != 0;
+}
+
+/// Asks the driver where the tensors are whose owner could not tell.
+static llvm::Error findPlaces(const Driver &driver, llvm::MutableArrayRef<TileloomArgument> arguments) {
+  for (TileloomArgument &argument : arguments) {
+    if (!needsPlace(argument))
+      continue;
+    unsigned type = 0;
+    int ordinal = 0;
+    cuda::Result result = driver->pointerGetAttribute(&type, cuda::pointerMemoryType, argument.value);
+    if (result == cuda::errorInvalidValue || (result == cuda::success && type == cuda::memoryTypeHost)) {
+      argument.device = TILELOOM_HOST; // memory that CUDA does not know is the host's
+      continue;
+    }
+    if (result == cuda::success)
+      result = driver->pointerGetAttribute(&ordinal, cuda::pointerDeviceOrdinal, argument.value);
+    if (llvm::Error error = driver.check(
+            result, "cuPointerGetAttribute of 0x" + llvm::Twine::utohexstr(argument.value)))
+      return error;
+    argument.device = ordinal;
+  }
+  return llvm::Error::success();
 }
 
 llvm::Expected<Runtime *> Kernel::getRuntime() {
@@ -40,6 +68,16 @@ llvm::Expected<LoadedKernel *> Kernel::loaded(Runtime &runtime, ContextState &co
 }
 
 llvm::Error Kernel::launch(Arguments arguments, cuda::Stream stream) {
+  llvm::SmallVector<TileloomArgument, 0> placed;
+  if (llvm::any_of(arguments, needsPlace)) {
+    llvm::Expected<Runtime *> runtime = getRuntime();
+    if (!runtime)
+      return runtime.takeError();
+    placed.assign(arguments.begin(), arguments.end());
+    if (llvm::Error error = findPlaces((*runtime)->driver(), placed))
+      return error;
+    arguments = placed;
+  }
   // Arguments first: their errors are the user's, and need no driver to find.
   int32_t device = launchDevice(arguments);
   if (llvm::Error error = checkArguments(theRecipe, arguments, device))

@@ -41,6 +41,8 @@ llvm::Error LoadedKernel::checkSignature(const Driver &driver, const Recipe &rec
   size_t offset = 0, size = 0;
   for (size_t index = 0; index < count; ++index) {
     cuda::Result result = driver->functionGetParameter(function, index, &offset, &size);
+    if (result == cuda::errorNotSupported)
+      return llvm::Error::success();
     if (result == cuda::errorInvalidValue)
       return fail("the recipe has " + Twine(count) + " parameters, the code " + Twine(index));
     if (llvm::Error error = driver.check(result, "cuFuncGetParamInfo"))

@@ -24,7 +24,7 @@ using Pointer = uint64_t;
 
 constexpr Result success = 0;
 constexpr Result errorInvalidValue = 1;
-constexpr Result errorDeinitialized = 4;
+constexpr Result errorNotSupported = 801;
 
 enum DeviceAttribute : int {
   maxThreadsPerBlock = 1,
@@ -42,6 +42,12 @@ enum FunctionAttribute : int {
   functionMaxDynamicSharedBytes = 8,
   functionNonPortableCluster = 14,
 };
+
+enum PointerAttribute : int {
+  pointerMemoryType = 2,
+  pointerDeviceOrdinal = 9,
+};
+constexpr unsigned memoryTypeHost = 1;
 
 enum JitOption : int {
   jitInfoLog = 3,

@@ -41,6 +41,7 @@ namespace tileloom::runtime {
     (int *, cuda::Function, const cuda::LaunchConfig *))                                           \
   X(launch, "cuLaunchKernelEx", (const cuda::LaunchConfig *, cuda::Function, void **, void **))    \
   X(memAlloc, "cuMemAlloc_v2", (cuda::Pointer *, size_t))                                          \
+  X(pointerGetAttribute, "cuPointerGetAttribute", (void *, int, cuda::Pointer))                   \
   X(memFree, "cuMemFree_v2", (cuda::Pointer))                                                      \
   X(memsetAsync, "cuMemsetD8Async", (cuda::Pointer, unsigned char, size_t, cuda::Stream))          \
   X(streamCreate, "cuStreamCreate", (cuda::Stream *, unsigned))                                    \
