@@ -73,6 +73,12 @@ static void record(const char *format, ...) {
   }
 }
 
+EXPORT void fakeCudaClear(void) {
+  logSize = 0;
+  if (logText)
+    logText[0] = 0;
+}
+
 /// "key=value,key=value"; "fail=cuMemAlloc_v2" makes that function fail with fail_code.
 EXPORT void fakeCudaSet(const char *text) {
   while (*text) {
@@ -96,16 +102,22 @@ EXPORT void fakeCudaSet(const char *text) {
     text = *end ? end + 1 : end;
   }
 }
+/// Puts all settings back and forgets the log and pushed contexts.
+EXPORT void fakeCudaReset(void) {
+  static Setting first[sizeof(settings) / sizeof(settings[0])];
+  if (!first[0].name)
+    memcpy(first, settings, sizeof(settings));
+  memcpy(settings, first, sizeof(settings));
+  failing[0] = 0;
+  depth = 0;
+  spoilt = 0;
+  fakeCudaClear();
+}
 EXPORT void fakeCudaSetParameter(int index, size_t offset, size_t size) {
   parameterOffsets[index] = offset;
   parameterSizes[index] = size;
 }
 EXPORT const char *fakeCudaLog(void) { return logText ? logText : ""; }
-EXPORT void fakeCudaClear(void) {
-  logSize = 0;
-  if (logText)
-    logText[0] = 0;
-}
 EXPORT int fakeCudaSpoilt(void) { return spoilt; }
 
 static int fails(const char *name) { return !strcmp(failing, name) ? (int)get("fail_code") : 0; }
