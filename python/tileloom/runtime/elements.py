@@ -54,7 +54,7 @@ def from_dlpack(code, bits):
     return NUMBER[name] if name else None
 
 
-_INTEGER_RANGE = {"i1": (0, 1), **{f"i{n}": (-(1 << (n - 1)), (1 << n) - 1) for n in (8, 16, 32, 64)},
+_INTEGER_RANGE = {"i1": (0, 1), **{f"i{n}": (-(1 << (n - 1)), (1 << (n - 1)) - 1) for n in (8, 16, 32, 64)},
                   **{f"u{n}": (0, (1 << n) - 1) for n in (8, 16, 32, 64)}}
 _FLOAT_FORMAT = {"f16": ("<e", "<H"), "f32": ("<f", "<I"), "f64": ("<d", "<Q")}
 
@@ -64,7 +64,7 @@ def is_integer(name):
 
 
 def integer_range(name):
-    """The values that fit; a signless integer holds those of both signs."""
+    """The least and the largest value; signless integers are read as signed."""
     return _INTEGER_RANGE[name]
 
 
