@@ -47,8 +47,12 @@ void buildEmitStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createConvertFuncToLLVMPass());
   pm.addPass(createConvertNVVMToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
-  if (options.lineInfo)
-    pm.addPass(LLVM::createDIScopeForLLVMFuncOpPass());
+  if (options.lineInfo) {
+    // Only .loc and .file, as nvcc -lineinfo: any other kind prints `.target ..., debug`, which turns ptxas's optimiser down.
+    LLVM::DIScopeForLLVMFuncOpPassOptions scopes;
+    scopes.emissionKind = LLVM::DIEmissionKind::DebugDirectivesOnly;
+    pm.addPass(LLVM::createDIScopeForLLVMFuncOpPass(scopes));
+  }
 }
 
 namespace {

@@ -37,7 +37,7 @@ struct Compilation {
   CompileResult &result;
 
   bool wantsPtxas() const {
-    return options.report || options.werrorPtxas || options.emit.contains(Artifact::Cubin);
+    return options.report || options.werrorPtxas || options.cubinIfPossible || options.emit.contains(Artifact::Cubin);
   }
   bool wantsPTX() const { return wantsPtxas() || options.emit.reaches(Artifact::PTX); }
   bool wantsLLVMIR() const { return wantsPTX() || options.emit.reaches(Artifact::LLVMIR); }
@@ -142,8 +142,11 @@ LogicalResult Compilation::runBackend() {
   if (failed(step("translate", [&] {
         llvmModule = translateToLLVM(module, *context, *machine, options.backend);
         return success(llvmModule != nullptr);
-      })))
+      }))) {
+    if (errors == 0)
+      module.emitError("the module cannot be translated to LLVM IR");
     return failure();
+  }
   auto printLLVM = [&] {
     std::string text;
     llvm::raw_string_ostream stream(text);

@@ -60,13 +60,14 @@ private:
 struct CompileOptions {
   const Chip *chip = nullptr;
   ArtifactSet emit;
-  bool report = false;      ///< fill in CompileResult::reportJson; runs ptxas if there is one
-  bool werrorPtxas = false; ///< spills and C75xx/C76xx messages are errors; needs ptxas
-  bool lineInfo = false;    ///< .loc lines in the PTX and the cubin
+  bool report = false;          ///< fill in CompileResult::reportJson; runs ptxas if there is one
+  bool cubinIfPossible = false; ///< a cubin too, unless there is no ptxas
+  bool werrorPtxas = false;     ///< spills and C75xx/C76xx messages are errors; needs ptxas
+  bool lineInfo = false;        ///< .loc lines in the PTX and the cubin
   BackendOptions backend;
   PtxasOptions ptxas;
-  std::string saveTemps;    ///< directory for everything that is made on the way, even if a later stage fails
-  std::string stem;         ///< base name of those files
+  std::string saveTemps;        ///< directory for everything that is made on the way, even if a later stage fails
+  std::string stem;             ///< base name of those files
   /// Called on each stage's pass manager before it runs (printing, timing, reproducers).
   std::function<mlir::LogicalResult(mlir::PassManager &)> configure;
 };
