@@ -103,6 +103,9 @@ static std::string fillIn(const Options &flags, CompileOptions &options) {
 }
 
 bool tileloom::isCompileMode(int argc, char **argv) {
+  // Help alone shows the compiler's few options; the thousand of the opt tool and LLVM are in --help-list.
+  if (argc == 2 && (llvm::StringRef(argv[1]) == "--help" || llvm::StringRef(argv[1]) == "-h"))
+    return true;
   for (int i = 1; i < argc; ++i) {
     llvm::StringRef argument = argv[i];
     if (argument == "--")
@@ -121,7 +124,11 @@ int tileloom::compileMain(int argc, char **argv, DialectRegistry &registry) {
   registerMLIRContextCLOptions();
   registerAsmPrinterCLOptions();
   registerPassManagerCLOptions();
-  cl::ParseCommandLineOptions(argc, argv, "Tileloom: compile a tile program for an NVIDIA GPU\n");
+  cl::HideUnrelatedOptions(category());
+  cl::ParseCommandLineOptions(argc, argv,
+                              "Tileloom: compile a tile program for an NVIDIA GPU\n\n"
+                              "Without --target and --emit this is an opt tool like mlir-opt; --help-list shows its passes,\n"
+                              "pipelines and options. Debugging options of MLIR and LLVM work in both modes.\n");
 
   CompileOptions options;
   if (std::string problem = fillIn(flags, options); !problem.empty())

@@ -63,6 +63,17 @@ static StringRef quotedAfter(StringRef text, StringRef marker) {
   return rest.contains('\'') ? rest.split('\'').first : StringRef();
 }
 
+/// The function of a message: "... in the function 'k'" (most), "... in function k. Try ..." (C7602).
+static StringRef functionNamedIn(StringRef text) {
+  if (StringRef quoted = quotedAfter(text, "function"); !quoted.empty())
+    return quoted;
+  size_t at = text.find("in function ");
+  if (at == StringRef::npos)
+    return {};
+  auto isName = [](char c) { return llvm::isAlnum(c) || c == '_' || c == '$'; };
+  return text.drop_front(at + StringRef("in function ").size()).take_while(isName);
+}
+
 /// "Used 168 registers, used 8 barriers, 1024 bytes smem" or "0 bytes stack frame, 0 bytes spill stores, ...": each part
 /// is a number and what it counts. True if every part was understood.
 static bool parseCounts(StringRef text, PtxasKernel &kernel) {
@@ -151,7 +162,7 @@ static void parseMessageText(StringRef text, PtxasMessage &message) {
       (void)number.consumeInteger(10, message.ptxLine);
     }
   }
-  message.function = quotedAfter(text, "function").str();
+  message.function = functionNamedIn(text).str();
   message.text = text.str();
 }
 

@@ -13,7 +13,7 @@ class DialectRegistry;
 
 namespace tileloom {
 
-/// True if the arguments ask for a compilation (--target or --emit is among them) rather than for an opt tool.
+/// True if the arguments ask for a compilation (--target or --emit is among them, or nothing but --help) rather than for an opt tool.
 bool isCompileMode(int argc, char **argv);
 
 /// Parses the command line, compiles, writes the artifacts. The exit status of the process.
