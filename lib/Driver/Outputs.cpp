@@ -33,7 +33,7 @@ static std::string writeFile(const std::string &path, llvm::StringRef text) {
     os << text;
     return llvm::Error::success();
   });
-  return error ? "cannot write '" + path + "': " + llvm::toString(std::move(error)) : std::string();
+  return error ? "cannot write " + llvm::toString(std::move(error)) : std::string();
 }
 
 std::string Outputs::check(const ArtifactSet &set) const {

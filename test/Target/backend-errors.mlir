@@ -6,7 +6,7 @@
 
 // UNDEFINED: error: call of 'g', which is not defined: a kernel must be complete in its module
 // SELECT: error: LLVM could not generate PTX: {{.+}}
-// LEFTOVER: leftover.mlir:2:3: error: cannot be converted to LLVM IR: missing `LLVMTranslationDialectInterface` registration for dialect for op: warp.replica_index
+// LEFTOVER: leftover.mlir:2:8: error: cannot be converted to LLVM IR: missing `LLVMTranslationDialectInterface` registration for dialect for op: warp.replica_index
 
 //--- undefined.mlir
 llvm.func @g(i32) -> i32

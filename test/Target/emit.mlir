@@ -35,8 +35,10 @@
 // PTX: bar.sync 0;
 // PTX-NOT: call
 
-// LINES: .file 1 "{{.*}}emit.mlir"
+// LINES: .target sm_90a
+// LINES-NOT: debug
 // LINES: .loc 1
+// LINES: .file 1 "{{.*}}emit.mlir"
 
 module {
   llvm.mlir.global external @buffer() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<128 x f32>

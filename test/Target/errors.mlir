@@ -21,7 +21,7 @@
 // LEVEL: error: --opt-level is 0, 1, 2 or 3, not 4
 // MISSING: error: cannot open input file '{{.*}}missing.mlir': No such file or directory
 // RECIPE: error: no launch recipe: neither the module nor a kernel in it has 'tileloom.recipe'
-// OUTPUT: error: cannot make directory '{{.*}}errors.mlir'
+// OUTPUT: error: cannot write '{{.*}}errors.mlir/x.ptx': Not a directory
 // NO-PROGRAM: error: ptxas: cannot run '/nowhere/ptxas': No such file or directory
 // NO-PTXAS: error: ptxas was not found, and a cubin needs it: looked at --ptxas, $TILELOOM_PTXAS, $CUDA_HOME/bin, $PATH and the Python package nvidia-cuda-nvcc
 // NOT-ASSEMBLED: ptxas: not assembled

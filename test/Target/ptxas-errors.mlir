@@ -9,7 +9,7 @@
 // KERNEL: note: PTX line {{[0-9]+}}: frobnicate.b32
 // KERNEL-NOT: aborted
 // LINE: ptxas-errors.mlir:[[#@LINE+4]]:8: error: ptxas: Not a name of any known instruction: 'frobnicate'
-// OPTION: error: ptxas: Unknown option '--no-such-option'
+// OPTION: error: ptxas: Unknown option '-no-such-option'
 
 llvm.func @k(%out: !llvm.ptr<1>, %a: i32) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 128, 1, 1>} {
   %x = llvm.inline_asm "frobnicate.b32 $0, $1;", "=r,r" %a : (i32) -> i32

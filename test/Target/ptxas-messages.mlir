@@ -16,7 +16,7 @@
 // SERIAL-ERROR-NOT: error
 // The summary of ptxas adds nothing.
 // REGISTERS: error: ptxas: C7602: Insufficient registers (80)
-// REGISTERS: note: PTX line 13: .reqntid 128
+// REGISTERS: note: PTX line 13: )
 // REGISTERS-NOT: aborted
 // SILENT: error: ptxas: '{{.*}}fake-ptxas.sh' wrote no cubin
 // CRASH: error: ptxas: '{{.*}}fake-ptxas.sh' ended with signal 11
