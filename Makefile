@@ -48,8 +48,8 @@ gpu-test:
 bench:
 	$(PYTHON) bench/launch.py
 
-docs: configure
-	ninja -C $(BUILD) mlir-doc
+docs: setup
+	tools/make_docs.sh
 
 clean:
 	rm -rf $(BUILD) build-release dist
