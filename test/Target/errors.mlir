@@ -9,8 +9,8 @@
 // RUN: not kernel-opt %s --target=sm_90a --emit=recipe 2>&1 | FileCheck %s --check-prefix=RECIPE
 // RUN: not kernel-opt %s --target=sm_90a -o %S/errors.mlir/x.ptx 2>&1 | FileCheck %s --check-prefix=OUTPUT
 // RUN: not kernel-opt %s --target=sm_90a --emit=cubin -o %t.cubin --ptxas=/nowhere/ptxas 2>&1 | FileCheck %s --check-prefix=NO-PROGRAM
-// RUN: env -u CUDA_HOME -u TILELOOM_PTXAS -u HOME -u VIRTUAL_ENV -u CONDA_PREFIX PATH=/nowhere not kernel-opt %s --target=sm_90a --emit=cubin -o %t.cubin 2>&1 | FileCheck %s --check-prefix=NO-PTXAS
-// RUN: env -u CUDA_HOME -u TILELOOM_PTXAS -u HOME -u VIRTUAL_ENV -u CONDA_PREFIX PATH=/nowhere kernel-opt %s --target=sm_90a --report | FileCheck %s --check-prefix=NOT-ASSEMBLED
+// RUN: env -u CUDA_HOME -u TILELOOM_PTXAS -u HOME -u VIRTUAL_ENV -u CONDA_PREFIX PATH=/nowhere not %kernel-opt %s --target=sm_90a --emit=cubin -o %t.cubin 2>&1 | FileCheck %s --check-prefix=NO-PTXAS
+// RUN: env -u CUDA_HOME -u TILELOOM_PTXAS -u HOME -u VIRTUAL_ENV -u CONDA_PREFIX PATH=/nowhere %kernel-opt %s --target=sm_90a --report | FileCheck %s --check-prefix=NOT-ASSEMBLED
 // RUN: echo "llvm.func @k( {" | not kernel-opt --target=sm_90a 2>&1 | FileCheck %s --check-prefix=SYNTAX
 
 // TARGET: error: unknown target 'sm_80' (targets: sm_90a, sm_100a, sm_103a)

@@ -207,6 +207,21 @@ def test_load_from_files(fake, tmp_path):
         Kernel.load(tmp_path / "missing.cubin", recipe([]))
 
 
+def test_several_kernels(fake, tmp_path):
+    import json
+    both = [recipe([], kernel="one"), recipe([], kernel="two")]
+    (tmp_path / "both.json").write_text(json.dumps(both))
+    for source in (both, json.dumps(both), tmp_path / "both.json"):
+        kernel = Kernel.load(b"// PTX", source, name="two")
+        assert kernel.name == "two"
+    kernel()
+    assert fake.lines("cuModuleGetFunction") == ["cuModuleGetFunction two"]
+    for name in (None, "three"):
+        with pytest.raises(RecipeError, match=f"kernel {name!r} is not one of 'one', 'two'"):
+            Kernel.load(b"// PTX", both, name=name)
+    assert Kernel.load(b"// PTX", both[:1]).name == "one"
+
+
 def test_release(fake):
     kernel = Kernel.load(b"// PTX", recipe([]))
     kernel.preload()

@@ -140,12 +140,27 @@ def _read(source, what):
     raise ArgumentError(f"{what} is of type {type(source).__name__}; needed a path or bytes")
 
 
-def _recipe_text(recipe):
-    if isinstance(recipe, dict):
-        return json.dumps(recipe).encode()
-    if isinstance(recipe, str) and recipe.lstrip()[:1] == "{":
-        return recipe.encode()
-    return _read(recipe, "the recipe")
+def _recipe_text(recipe, name):
+    """The JSON of one recipe. A program with several kernels has a list of them; `name` chooses."""
+    if isinstance(recipe, str) and recipe.lstrip()[:1] in ("{", "["):
+        recipe = recipe.encode()
+    elif not isinstance(recipe, (dict, list)):
+        recipe = _read(recipe, "the recipe")
+    if isinstance(recipe, bytes):
+        if name is None and recipe.lstrip()[:1] != b"[":
+            return recipe  # the usual case, read by the C layer
+        try:
+            recipe = json.loads(recipe)
+        except ValueError as error:
+            raise RecipeError(f"recipe: not JSON: {error}") from None
+    recipes = recipe if isinstance(recipe, list) else [recipe]
+    names = [entry.get("kernel") if isinstance(entry, dict) else None for entry in recipes]
+    if name is None and len(recipes) == 1:
+        return json.dumps(recipes[0]).encode()
+    if names.count(name) != 1:
+        found = ", ".join(repr(entry) for entry in names)
+        raise RecipeError(f"recipe: kernel {name!r} is not one of {found}; needed: the name of one of them")
+    return json.dumps(recipes[names.index(name)]).encode()
 
 
 class Kernel:
@@ -174,14 +189,15 @@ class Kernel:
                            for index, argument in enumerate(parsed["arguments"])]
 
     @classmethod
-    def load(cls, image, recipe=None) -> "Kernel":
+    def load(cls, image, recipe=None, name=None) -> "Kernel":
         """`image`: a path to, or the bytes of, a cubin or PTX; None for a kernel that is only evaluated.
-        `recipe`: a path, JSON text, bytes or a dict; by default the file beside `image` with the suffix .json."""
+        `recipe`: a path, JSON text, bytes or a dict; by default the file beside `image` with the suffix .json.
+        `name`: which kernel, if the recipe is a list of several."""
         if recipe is None:
             if not isinstance(image, (str, os.PathLike)):
                 raise RecipeError("no recipe given; needed one, as the image is not a path with a .json beside it")
             recipe = os.path.splitext(os.fspath(image))[0] + ".json"
-        return cls(None if image is None else _read(image, "the image"), _recipe_text(recipe))
+        return cls(None if image is None else _read(image, "the image"), _recipe_text(recipe, name))
 
     def __repr__(self):
         return f"<Kernel {self.name} for {self.target}>"

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Support.h"
+#include "tileloom/Runtime/Evaluate.h"
 
 using namespace tileloom::runtime;
 
@@ -135,4 +136,33 @@ TEST(Recipe, TextThatIsNoRecipe) {
   // The parser recurses; a hundred thousand brackets must not reach it.
   EXPECT_EQ(text(Recipe::parse(std::string(100000, '['))),
             "recipe: brackets nest deeper than 64; needed a launch recipe");
+}
+
+TEST(Recipe, DamagedTextNeverCrashes) {
+  // Every byte in turn is dropped or replaced; whatever still parses must also be safe to evaluate.
+  std::string arguments = std::string(tensorA) + R"(, {"name": "n", "kind": "scalar", "element": "i32", "divisible": 4})";
+  std::string parameters = map(R"("box": [64, 128], "swizzle": 128, "order": [1, 0], "interleave": "none")") +
+                           R"(, {"kind": "stride", "argument": 0, "axis": 1}, {"kind": "workspace", "bytes": 64})";
+  std::string launch = R"("cluster": [2, 1, 1], "grid": {"persistent": true, "per_sm": 2, "tiles": [
+      {"op": "ceildiv", "of": [{"dimension": [0, 0]}, {"argument": 1}]}, 7]})";
+  const std::string original = recipeText(arguments, parameters, launch);
+  ASSERT_EQ(text(Recipe::parse(original)), "");
+  TileloomArgument given[] = {tensor(TILELOOM_BF16, {100, 64}, {64, 1}), scalar(TILELOOM_I32, 8)};
+  int parsed = 0;
+  for (size_t i = 0; i < original.size(); ++i)
+    for (char replacement : {'\0', '9', '-', '"', '[', '}', ',', '\x80'}) {
+      std::string damaged = original;
+      if (replacement)
+        damaged[i] = replacement;
+      else
+        damaged.erase(i, 1);
+      llvm::Expected<Recipe> recipe = Recipe::parse(damaged);
+      if (!recipe) {
+        llvm::consumeError(recipe.takeError());
+        continue;
+      }
+      ++parsed;
+      llvm::consumeError(evaluateLaunch(*recipe, given, hopper()).takeError());
+    }
+  EXPECT_GT(parsed, 100);
 }
