@@ -1,26 +1,21 @@
 //===- kernel-opt.cpp - The compiler and the opt tool of Tileloom -------------------------===//
+//
+// With --target or --emit: compiles a program (kernel-opt prog.mlir --target=sm_90a --emit=ptx). Otherwise an opt tool in
+// the manner of mlir-opt, with the passes and pipelines of every stage.
+//
+//===--------------------------------------------------------------------------------------===//
 
-#include "dialects/PTX/PTX.h"
-#include "dialects/Warp/Warp.h"
-#include "passes/Emit/Passes.h"
-#include "passes/NV/Passes.h"
-#include "passes/Warp/Passes.h"
+#include "tileloom/Driver/Driver.h"
+#include "tileloom/InitAll.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/UB/IR/UBOps.h"
-#include "mlir/Transforms/Passes.h"
+#include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
-  registry.insert<tileloom::tile::TileDialect, tileloom::nv::NVDialect, tileloom::warp::WarpDialect, tileloom::ptx::PTXDialect,
-                  mlir::arith::ArithDialect, mlir::func::FuncDialect, mlir::math::MathDialect, mlir::scf::SCFDialect, mlir::ub::UBDialect>();
-  mlir::registerTransformsPasses();
-  tileloom::emit::registerEmitPasses();
-  tileloom::nv::registerNVPasses();
-  tileloom::warp::registerWarpPasses();
-  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "Tileloom", registry));
+  tileloom::registerAllDialects(registry);
+  if (tileloom::isCompileMode(argc, argv))
+    return tileloom::compileMain(argc, argv, registry);
+  tileloom::registerAllPasses();
+  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "Tileloom optimizer driver", registry));
 }
