@@ -76,9 +76,9 @@ static Error checkDims(ArrayRef<LinearDim> dims, StringRef what) {
 Expected<LinearLayout> LinearLayout::create(ArrayRef<LinearDim> ins, ArrayRef<LinearDim> outs,
                                             ArrayRef<uint64_t> bases) {
   if (Error error = checkDims(ins, "input"))
-    return std::move(error);
+    return error;
   if (Error error = checkDims(outs, "output"))
-    return std::move(error);
+    return error;
   if (bases.size() != totalBits(ins))
     return makeError("linear layout: found " + Twine(bases.size()) + " bases; the inputs need " +
                      Twine(totalBits(ins)));

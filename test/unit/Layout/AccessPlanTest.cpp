@@ -229,7 +229,7 @@ TEST(VectorAccess, EveryNamedLayout) {
 
 TEST(VectorAccess, RandomLayoutsWithCopies) {
   Random random(9);
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < 30; ++i) {
     RegisterLayout regs = randomLayout(random, 48, 96);
     for (Swizzle swizzle : swizzles) {
       SharedLayout shared = get(
