@@ -62,14 +62,14 @@ static Error checkDims(ArrayRef<LinearDim> dims, StringRef what) {
   for (const LinearDim &dim : dims) {
     if (!names.insert(dim.name).second)
       return makeError("linear layout: " + what + " dimension '" + dim.name + "' occurs twice");
-    if (dim.bits > 63)
+    if (dim.bits > 62)
       return makeError("linear layout: dimension '" + dim.name + "' has " + Twine(dim.bits) +
-                       " bits; at most 63 are possible");
+                       " bits; at most 62 are possible");
     bits += dim.bits;
   }
-  if (bits > 63)
+  if (bits > 62)
     return makeError("linear layout: " + what + " dimensions have " + Twine(bits) +
-                     " bits together; at most 63 are possible");
+                     " bits together; at most 62 are possible");
   return Error::success();
 }
 
