@@ -1,4 +1,4 @@
-//===- LayoutTestSupport.h - Helpers of the layout tests --------------------===//
+//===- LayoutTestSupport.h - Support for the layout tests -------------------===//
 //
 // Unwrapping Expected values, expecting error texts, and a source of random layouts.
 //
