@@ -62,23 +62,23 @@ static Error checkDims(ArrayRef<LinearDim> dims, StringRef what) {
   for (const LinearDim &dim : dims) {
     if (!names.insert(dim.name).second)
       return makeError("linear layout: " + what + " dimension '" + dim.name + "' occurs twice");
-    if (dim.bits > 63)
+    if (dim.bits > 62)
       return makeError("linear layout: dimension '" + dim.name + "' has " + Twine(dim.bits) +
-                       " bits; at most 63 are possible");
+                       " bits; at most 62 are possible");
     bits += dim.bits;
   }
-  if (bits > 63)
+  if (bits > 62)
     return makeError("linear layout: " + what + " dimensions have " + Twine(bits) +
-                     " bits together; at most 63 are possible");
+                     " bits together; at most 62 are possible");
   return Error::success();
 }
 
 Expected<LinearLayout> LinearLayout::create(ArrayRef<LinearDim> ins, ArrayRef<LinearDim> outs,
                                             ArrayRef<uint64_t> bases) {
   if (Error error = checkDims(ins, "input"))
-    return std::move(error);
+    return error;
   if (Error error = checkDims(outs, "output"))
-    return std::move(error);
+    return error;
   if (bases.size() != totalBits(ins))
     return makeError("linear layout: found " + Twine(bases.size()) + " bases; the inputs need " +
                      Twine(totalBits(ins)));

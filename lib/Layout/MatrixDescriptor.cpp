@@ -58,7 +58,7 @@ static Error checkLegal(const SharedLayout &layout, MmaTarget target) {
 
 Expected<OperandDescriptor> OperandDescriptor::get(const SharedLayout &layout, MmaTarget target) {
   if (Error error = checkLegal(layout, target))
-    return std::move(error);
+    return error;
   OperandDescriptor result;
   result.swizzle = layout.swizzle();
   result.target = target;

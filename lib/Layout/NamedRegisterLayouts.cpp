@@ -181,12 +181,12 @@ Expected<RegisterLayout> RegisterLayout::wgmmaAccumulator(ArrayRef<int64_t> shap
                                                           unsigned elementBits) {
   StringRef what = "wgmma accumulator";
   if (Error error = checkWarpgroups(what, warps))
-    return std::move(error);
+    return error;
   if (elementBits != 16 && elementBits != 32)
     return makeError(what + ": found elements of " + Twine(elementBits) + " bits; needs 16 or 32");
   int64_t groups = warps / 4;
   if (Error error = checkMatrix(what, shape, 64 * groups, 8))
-    return std::move(error);
+    return error;
   CoreBuilder core = fragmentCore(2, false);
   core.addWarp({16, 0});
   core.addWarp({32, 0});
@@ -201,12 +201,12 @@ Expected<RegisterLayout> RegisterLayout::wgmmaOperandA(ArrayRef<int64_t> shape,
                                                        unsigned elementBits, unsigned warps) {
   StringRef what = "wgmma operand A";
   if (Error error = checkWarpgroups(what, warps))
-    return std::move(error);
+    return error;
   if (Error error = checkElementBits(what, elementBits))
-    return std::move(error);
+    return error;
   int64_t groups = warps / 4, perRegister = 32 / elementBits;
   if (Error error = checkMatrix(what, shape, 64 * groups, 8 * perRegister))
-    return std::move(error);
+    return error;
   CoreBuilder core = fragmentCore(perRegister, true);
   core.addWarp({16, 0});
   core.addWarp({32, 0});
@@ -222,7 +222,7 @@ static Expected<RegisterLayout> buildOverWarps(CoreBuilder core, StringRef what,
   if (warps == 0 || warps > 64)
     return makeError(what + ": found " + Twine(warps) + " warps; needs 1 to 64");
   if (Error error = checkMatrix(what, shape, 16 * int64_t(warps), columns))
-    return std::move(error);
+    return error;
   int64_t coreWarps = powerOf2Part(warps);
   for (int64_t i = 1; i < coreWarps; i *= 2)
     core.addWarp({16 * i, 0});
@@ -235,7 +235,7 @@ static Expected<RegisterLayout> buildOverWarps(CoreBuilder core, StringRef what,
 Expected<RegisterLayout> RegisterLayout::mmaOperandA(ArrayRef<int64_t> shape, unsigned elementBits,
                                                      unsigned warps) {
   if (Error error = checkElementBits("mma operand A", elementBits))
-    return std::move(error);
+    return error;
   int64_t perRegister = 32 / elementBits;
   return buildOverWarps(fragmentCore(perRegister, true), "mma operand A", shape, warps,
                         8 * perRegister);
@@ -250,12 +250,12 @@ Expected<RegisterLayout> RegisterLayout::mmaOperandB(ArrayRef<int64_t> shape, un
                                                      unsigned warps) {
   StringRef what = "mma operand B";
   if (Error error = checkElementBits(what, elementBits))
-    return std::move(error);
+    return error;
   if (warps == 0 || warps > 64)
     return makeError(what + ": found " + Twine(warps) + " warps; needs 1 to 64");
   int64_t perRegister = 32 / elementBits;
   if (Error error = checkMatrix(what, shape, 8 * perRegister, 8))
-    return std::move(error);
+    return error;
   CoreBuilder core(2);
   for (int64_t i = 1; i < perRegister; i *= 2)
     core.addRegister({i, 0});
@@ -280,9 +280,9 @@ Expected<RegisterLayout> RegisterLayout::tmem(TmemShape shape, ArrayRef<int64_t>
                                               unsigned warps, unsigned elementBits) {
   StringRef what = "tensor memory registers";
   if (Error error = checkWarpgroups(what, warps))
-    return std::move(error);
+    return error;
   if (Error error = checkElementBits(what, elementBits))
-    return std::move(error);
+    return error;
   int64_t word = 32 / elementBits, columns = word, groups = warps / 4;
   CoreBuilder core(2);
   for (int64_t i = 1; i < word; i *= 2)
@@ -316,7 +316,7 @@ Expected<RegisterLayout> RegisterLayout::tmem(TmemShape shape, ArrayRef<int64_t>
     return makeError(what + ": found shape " + listText(extents) + "; needs 128 rows" +
                      (wholeQuadrant ? "" : " or 64"));
   if (Error error = checkMatrix(what, extents, 1, columns * groups))
-    return std::move(error);
+    return error;
   if (!wholeQuadrant)
     for (int64_t row : {1, 2, 4})
       core.addLane({row, 0});

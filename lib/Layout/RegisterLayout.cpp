@@ -57,6 +57,8 @@ Expected<RegisterLayout> RegisterLayout::create(LinearLayout core, ArrayRef<Repe
       return makeError("register layout: " + Twine(registers) + " registers and " +
                        Twine(warpCount) + " warps are more than a CTA can have");
   }
+  result.numCoreRegisters = 1u << sorted->inBits("register");
+  result.numCoreWarps = 1u << sorted->inBits("warp");
   result.numRegisters = registers;
   result.numWarps = warpCount;
   result.coreMap = std::move(*sorted);
@@ -77,7 +79,9 @@ int64_t RegisterLayout::coreExtent(unsigned dim) const {
 
 Index RegisterLayout::indexOf(unsigned reg, unsigned lane, unsigned warp) const {
   assert(reg < numRegisters && lane < 32 && warp < numWarps && "no such register, lane or warp");
-  Index index = coreMap.apply({reg % coreRegisters(), lane, warp % coreWarps()});
+  uint64_t place =
+      reg % coreRegisters() + uint64_t(coreRegisters()) * (lane + 32 * (warp % coreWarps()));
+  Index index = coreMap.splitOut(coreMap.applyFlat(place));
   reg /= coreRegisters();
   warp /= coreWarps();
   for (size_t i = 0; i < outer.size(); ++i) {

@@ -1,4 +1,4 @@
-//===- Support.h - Small helpers shared by the layout sources ---------------===//
+//===- Support.h - Small functions shared by the layout sources -------------===//
 //
 // Error construction, powers of two, and the text form of an index.
 //

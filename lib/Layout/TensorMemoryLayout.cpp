@@ -50,7 +50,7 @@ Expected<TensorMemoryLayout> TensorMemoryLayout::accumulator(int64_t m, int64_t 
         "tensor memory accumulator: found N = " + Twine(n) + "; needs " +
         (ws ? Twine("64, 128 or 256") : "a multiple of " + Twine(nStep) + " up to 256"));
   if (Error error = checkLaneBase(laneBase, result.form == Kind::F))
-    return std::move(error);
+    return error;
   return result;
 }
 
@@ -67,7 +67,7 @@ Expected<TensorMemoryLayout> TensorMemoryLayout::operandA(int64_t m, int64_t k,
     return makeError("tensor memory operand A: K = " + Twine(k) + " is " + Twine(k * elementBits) +
                      " bits; needs a multiple of 256 up to 512 columns of 32");
   if (Error error = checkLaneBase(laneBase, m == 64))
-    return std::move(error);
+    return error;
   TensorMemoryLayout result;
   result.form = ctaGroup == 2 && m == 128 ? Kind::OperandATwice : Kind::OperandA;
   result.extents = {m, k};
@@ -95,7 +95,7 @@ Expected<TensorMemoryLayout> TensorMemoryLayout::scalesA(int64_t rows, int64_t k
 
 Expected<TensorMemoryLayout> TensorMemoryLayout::scalesB(int64_t rows, int64_t kBlocks) {
   if (Error error = checkScales(rows, kBlocks))
-    return std::move(error);
+    return error;
   TensorMemoryLayout result;
   result.form = Kind::ScalesB;
   result.extents = {rows, kBlocks};

@@ -39,7 +39,7 @@ public:
   LinearLayout() = default;
 
   /// `bases[i]` is the image of flat input bit i, as a flat output (first output dimension lowest).
-  /// Fails on more than 63 bits a side, duplicate names, a wrong number of bases or an image that
+  /// Fails on more than 62 bits a side, duplicate names, a wrong number of bases or an image that
   /// does not fit the outputs.
   static llvm::Expected<LinearLayout> create(llvm::ArrayRef<LinearDim> ins,
                                              llvm::ArrayRef<LinearDim> outs,

@@ -94,8 +94,8 @@ public:
   unsigned registersPerThread() const { return numRegisters; }
   const LinearLayout &core() const { return coreMap; }
   llvm::ArrayRef<Repeat> repeats() const { return outer; }
-  unsigned coreRegisters() const { return 1u << coreMap.inBits("register"); }
-  unsigned coreWarps() const { return 1u << coreMap.inBits("warp"); }
+  unsigned coreRegisters() const { return numCoreRegisters; }
+  unsigned coreWarps() const { return numCoreWarps; }
   int64_t coreExtent(unsigned dim) const;
 
   /// The element in a register of a thread. The three must be in range.
@@ -128,7 +128,7 @@ private:
   LinearLayout coreMap, coreInverse;
   llvm::SmallVector<Repeat, 4> outer;
   Index extents, strides; ///< strides: what one step of each repeat adds
-  unsigned numRegisters = 1, numWarps = 1;
+  unsigned numRegisters = 1, numWarps = 1, numCoreRegisters = 1, numCoreWarps = 1;
 };
 
 /// A layout made from a part of another: `registers[i]` of the source is register i of `layout`.

@@ -72,8 +72,8 @@ TEST(Conversions, RandomLayouts) {
   for (int i = 0; i < 400; ++i) {
     int64_t rows = i % 2 ? 48 : 32, cols = i % 3 ? 32 : 40;
     unsigned warps = i % 4 ? 1 : 4;
-    RegisterLayout from = randomLayout(random, rows, cols, warps);
-    RegisterLayout to = randomLayout(random, rows, cols, warps);
+    RegisterLayout from = randomLayout(random, rows, cols, warps, i % 5 == 0);
+    RegisterLayout to = randomLayout(random, rows, cols, warps, i % 7 == 0);
     ConversionPlan plan = get(convertPlan(from, to, 16));
     ++kinds[plan.kind];
     if (plan.kind == ConversionPlan::SharedMemory) {
@@ -109,8 +109,7 @@ TEST(Conversions, RefuseBadInput) {
 }
 
 /// Runs a reduction on sets of element numbers.
-static void executeReduction(const RegisterLayout &layout, unsigned dim) {
-  ReducePlan plan = get(reducePlan(layout, dim));
+static void executeReduction(const RegisterLayout &layout, unsigned dim, const ReducePlan &plan) {
   ASSERT_EQ(plan.result, get(slice(layout, dim)).layout);
   unsigned registers = plan.result.registersPerThread(), warps = layout.warps();
   ASSERT_EQ(plan.sources.size(), registers);
@@ -174,6 +173,10 @@ static void executeReduction(const RegisterLayout &layout, unsigned dim) {
       }
 }
 
+static void executeReduction(const RegisterLayout &layout, unsigned dim) {
+  executeReduction(layout, dim, get(reducePlan(layout, dim)));
+}
+
 TEST(Reductions, Accumulators) {
   for (int64_t n : {8, 96, 112, 176, 192, 256}) {
     RegisterLayout acc = get(RegisterLayout::wgmmaAccumulator({64, n}, 4));
@@ -201,6 +204,24 @@ TEST(Reductions, RandomLayouts) {
     // Of a reduced tensor, where lanes and warps hold copies.
     executeReduction(get(expandDims(get(slice(layout, 0)).layout, 0)), 1);
   }
+}
+
+TEST(Reductions, MixedLayoutsAreRightOrRefused) {
+  Random random(11);
+  int done = 0;
+  for (int i = 0; i < 60; ++i) {
+    RegisterLayout layout = randomLayout(random, 16, 24, 4, true);
+    for (unsigned dim : {0u, 1u}) {
+      llvm::Expected<ReducePlan> plan = reducePlan(layout, dim);
+      if (!plan) {
+        expectError(std::move(plan), "convert the layout first");
+        continue;
+      }
+      executeReduction(layout, dim, *plan);
+      ++done;
+    }
+  }
+  EXPECT_GT(done, 10);
 }
 
 TEST(Reductions, CopiesCountOnce) {

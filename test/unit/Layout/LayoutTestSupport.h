@@ -1,4 +1,4 @@
-//===- LayoutTestSupport.h - Helpers of the layout tests --------------------===//
+//===- LayoutTestSupport.h - Support for the layout tests -------------------===//
 //
 // Unwrapping Expected values, expecting error texts, and a source of random layouts.
 //
@@ -40,7 +40,8 @@ inline int pick(Random &random, int low, int high) {
 
 /// A random 2-D layout of the shape on 4 warps: a bit permutation of the power-of-two part, with
 /// the rest of the bits copies, and repeats outside.
-inline RegisterLayout randomLayout(Random &random, int64_t rows, int64_t cols, unsigned warps = 4) {
+inline RegisterLayout randomLayout(Random &random, int64_t rows, int64_t cols, unsigned warps = 4,
+                                   bool mixed = false) {
   int64_t rowPart = rows & -rows, colPart = cols & -cols;
   unsigned rowBits = llvm::Log2_64(rowPart), colBits = llvm::Log2_64(colPart);
   std::vector<uint64_t> bits;
@@ -56,6 +57,11 @@ inline RegisterLayout randomLayout(Random &random, int64_t rows, int64_t cols, u
     }
   std::vector<uint64_t> bases(bits.begin(), bits.end()); // registers hold the rest
   bases.insert(bases.end(), threads.begin(), threads.end());
+  for (int i = 0; mixed && i < 6; ++i) {
+    size_t to = pick(random, 0, bases.size() - 1), from = pick(random, 0, bases.size() - 1);
+    if (to != from && from < bases.size() - warpBits && to < bases.size() - warpBits)
+      bases[to] ^= bases[from];
+  }
   LinearLayout core = get(
       LinearLayout::create({{"register", unsigned(bits.size())}, {"lane", 5}, {"warp", warpBits}},
                            {{"dim0", rowBits}, {"dim1", colBits}}, bases));

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "tileloom/Layout/TensorMemoryLayout.h"
 #include "LayoutTestSupport.h"
+#include "tileloom/Layout/TmemAccessPlan.h"
 #include <set>
 
 using namespace tileloom::layout;
@@ -114,6 +115,61 @@ TEST(TensorMemory, ScalesAreWhatTheCopyLeaves) {
     });
   }
   EXPECT_EQ(get(Layout::scalesA(128, 4)).columns(), 4);
+}
+
+/// (lane, column) of register r of lane t of a tcgen05.ld, PTX ISA 9.7.16.2.3.
+static std::pair<unsigned, unsigned> loadPlace(TmemShape shape, unsigned r, unsigned t) {
+  switch (shape) {
+  case TmemShape::S32x32b:
+    return {t, r};
+  case TmemShape::S16x64b:
+    return {t / 4 + 8 * (t & 1), ((t >> 1) & 1) + 2 * r};
+  case TmemShape::S16x128b:
+    return {t / 4 + 8 * (r & 1), t % 4 + 4 * (r >> 1)};
+  case TmemShape::S16x256b:
+    return {t / 4 + 8 * ((r >> 1) & 1), 2 * (t % 4) + (r & 1) + 8 * (r >> 2)};
+  }
+  return {0, 0};
+}
+
+TEST(TensorMemory, AccessPlansLoadTheTile) {
+  for (TmemShape shape :
+       {TmemShape::S32x32b, TmemShape::S16x64b, TmemShape::S16x128b, TmemShape::S16x256b})
+    for (int64_t m : {64, 128})
+      for (int64_t n : {64, 96, 256})
+        for (unsigned warps : {4u, 8u})
+          for (unsigned bits : {8u, 16u, 32u})
+            for (unsigned limit : {16u, 128u}) {
+              if ((shape == TmemShape::S32x32b && m == 64) || n * bits % (8 * 32 * warps / 4))
+                continue;
+              RegisterLayout regs = get(RegisterLayout::tmem(shape, {m, n}, warps, bits));
+              TmemAccessPlan plan = get(tmemAccessPlan(shape, {m, n}, warps, bits, limit));
+              std::vector<int> loaded(regs.registersPerThread(), 0);
+              for (const TmemAccess &access : plan.accesses) {
+                ASSERT_LE(access.words.size(), limit);
+                ASSERT_EQ(access.count & (access.count - 1), 0u);
+                for (unsigned r = 0; r < access.words.size(); ++r)
+                  for (unsigned part = 0; part < 32 / bits; ++part) {
+                    ++loaded[access.words[r][part]];
+                    for (unsigned w = 0; w < warps; ++w)
+                      for (unsigned t = 0; t < 32; ++t) {
+                        auto [lane, column] = loadPlace(shape, r, t);
+                        lane += access.laneOffset;
+                        column += access.columnOffset + w / 4 * plan.columnsPerWarpgroup;
+                        // Lanes of quadrant w: rows 32w.. of 128, or 16w.. of 64 (layout F).
+                        Index wanted = {m / 4 * (w % 4) + lane, column * 32 / bits + part};
+                        ASSERT_EQ(regs.indexOf(access.words[r][part], t, w), wanted);
+                      }
+                  }
+              }
+              for (int count : loaded)
+                ASSERT_EQ(count, 1);
+            }
+  TmemAccessPlan plan = get(tmemAccessPlan(TmemShape::S32x32b, {128, 96}, 4));
+  ASSERT_EQ(plan.accesses.size(), 2u);
+  EXPECT_EQ(plan.accesses[0].count, 64u);
+  EXPECT_EQ(plan.accesses[1].columnOffset, 64u);
+  expectError(tmemAccessPlan(TmemShape::S16x256b, {128, 64}, 4, 32, 2), "needs 4 to 128");
 }
 
 TEST(TensorMemory, Columns) {
