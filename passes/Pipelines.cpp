@@ -60,6 +60,7 @@ void buildEmitStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createUBToLLVMConversionPass());
   pm.addPass(createConvertControlFlowToLLVMPass());
   pm.addPass(createConvertFuncToLLVMPass());
+  pm.addPass(emit::createFinalizeKernels());
   pm.addPass(createConvertNVVMToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
   if (options.lineInfo) {

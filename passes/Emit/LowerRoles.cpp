@@ -146,28 +146,6 @@ struct LowerRolesPass : tileloom::emit::impl::LowerRolesBase<LowerRolesPass> {
     getOperation()->walk([&](warp::SpecializeOp op) { ops.push_back(op); });
     for (warp::SpecializeOp op : ops)
       RoleLowering(op).run();
-    // What the later stages and LLVM need to know about kernels.
-    getOperation()->walk([](func::FuncOp function) {
-      if (!function->hasAttr(tile::kernelAttrName))
-        return;
-      Builder builder(function.getContext());
-      function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), builder.getUnitAttr());
-      auto threads = function->getAttrOfType<IntegerAttr>(threadsAttrName);
-      if (threads) {
-        function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
-                          builder.getDenseI32ArrayAttr({static_cast<int32_t>(threads.getInt()), 1, 1}));
-        function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), builder.getI32IntegerAttr(1));
-      }
-      for (BlockArgument argument : function.getArguments()) {
-        unsigned index = argument.getArgNumber();
-        if (!function.getArgAttr(index, nv::tensorMapAttrName))
-          continue;
-        function.setArgAttr(index, LLVM::LLVMDialect::getByValAttrName(),
-                            TypeAttr::get(LLVM::LLVMArrayType::get(builder.getI8Type(), 128)));
-        function.setArgAttr(index, LLVM::LLVMDialect::getAlignAttrName(), builder.getI64IntegerAttr(64));
-        function.setArgAttr(index, NVVM::NVVMDialect::getGridConstantAttrName(), builder.getUnitAttr());
-      }
-    });
   }
 };
 

@@ -96,21 +96,20 @@ struct SlicePattern : Pattern<nv::MemDescSliceOp> {
 class PlanAddresses {
 public:
   PlanAddresses(OpBuilder &builder, Operation *op, const layout::SharedAccessPlan &plan, Value base)
-      : builder(builder), loc(op->getLoc()), base(base), position(builder, op) {
-    lanePart = evaluate(builder, loc, plan.laneBytes, position);
-  }
+      : builder(builder), loc(op->getLoc()), plan(plan), base(base), position(builder, op) {}
   Value at(const layout::SharedAccess &access) {
     Scalar math{builder, loc};
     Value &address = known[access.xorBytes];
     if (!address)
-      address = math.advance(base, access.xorBytes ? math.bitXor(lanePart, math.i32(access.xorBytes)) : lanePart);
+      address = math.advance(base, evaluate(builder, loc, plan.laneBytes, position, access.xorBytes));
     return math.advance(address, access.addBytes);
   }
 
 private:
   OpBuilder &builder;
   Location loc;
-  Value base, lanePart;
+  const layout::SharedAccessPlan &plan;
+  Value base;
   llvm::DenseMap<int64_t, Value> known;
 
 public:
@@ -191,7 +190,7 @@ struct LocalStorePattern : Pattern<nv::LocalStoreOp> {
       auto branch = scf::IfOp::create(rewriter, loc, primary, /*withElseRegion=*/false);
       OpBuilder::InsertionGuard guard(rewriter);
       rewriter.setInsertionPointToStart(branch.thenBlock());
-      store(rewriter);
+      store(rewriter); // its addresses are made inside too
     } else {
       store(rewriter);
     }

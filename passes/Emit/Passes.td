@@ -26,4 +26,9 @@ def ConvertPTX : Pass<"convert-ptx"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def FinalizeKernels : Pass<"finalize-kernels"> {
+  let summary = "Set what LLVM and ptxas need to know about kernels";
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect"];
+}
+
 #endif // TILELOOM_PASSES_EMIT_PASSES_TD

@@ -173,28 +173,35 @@ Value ThreadPosition::isFirstThread(OpBuilder &builder, Location loc) {
   return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, thread, Scalar{builder, loc}.i32(0));
 }
 
-/// XOR over the set bits of `value` of their bases: one masked shift for each distance between input and output bit.
-static Value evaluateBits(Scalar &math, Value value, ArrayRef<int64_t> bases, Value sum) {
-  llvm::SmallMapVector<int, int64_t, 8> masks;
+/// Sum over the set bits of `value` of their bases, by XOR within `xorMask` and addition outside: one masked shift for each distance
+/// between input and output bit.
+static void evaluateBits(Scalar &math, Value value, ArrayRef<int64_t> bases, int64_t xorMask, Value &exclusive, Value &added) {
+  llvm::SmallMapVector<int, int64_t, 8> masks, addMasks;
   for (auto [bit, base] : llvm::enumerate(bases))
     for (int out = 0; out < 63; ++out)
       if (base >> out & 1)
-        masks[out - static_cast<int>(bit)] |= int64_t(1) << bit;
-  for (auto [distance, mask] : masks) {
-    Value part = math.bitAnd(value, mask);
-    part = distance >= 0 ? math.shiftLeft(part, distance) : math.shiftRight(part, -distance);
-    sum = sum ? math.bitXor(sum, part) : part;
-  }
-  return sum;
+        (xorMask >> out & 1 ? masks : addMasks)[out - static_cast<int>(bit)] |= int64_t(1) << bit;
+  auto part = [&](std::pair<int, int64_t> entry) {
+    Value masked = math.bitAnd(value, entry.second);
+    return entry.first >= 0 ? math.shiftLeft(masked, entry.first) : math.shiftRight(masked, -entry.first);
+  };
+  for (auto entry : masks)
+    exclusive = exclusive ? math.bitXor(exclusive, part(entry)) : part(entry);
+  for (auto entry : addMasks)
+    added = added ? math.add(added, part(entry)) : part(entry);
 }
 
 Value tileloom::emit::evaluate(OpBuilder &builder, Location loc, const layout::ThreadFunction &function,
-                               const ThreadPosition &position) {
+                               const ThreadPosition &position, int64_t xorConstant) {
   Scalar math{builder, loc};
-  Value sum = evaluateBits(math, position.lane, function.laneBases, {});
-  sum = evaluateBits(math, position.warp, function.warpBases, sum);
-  if (!sum)
-    sum = math.i32(0);
+  Value exclusive, added;
+  evaluateBits(math, position.lane, function.laneBases, function.xorMask, exclusive, added);
+  evaluateBits(math, position.warp, function.warpBases, function.xorMask, exclusive, added);
+  if (!exclusive)
+    exclusive = math.i32(xorConstant);
+  else if (xorConstant)
+    exclusive = math.bitXor(exclusive, math.i32(xorConstant));
+  Value sum = added ? math.add(exclusive, added) : exclusive;
   if (function.groupWarps) {
     Value group = arith::DivUIOp::create(builder, loc, position.warp, math.i32(function.groupWarps));
     sum = math.add(sum, math.mul(group, function.groupStride));

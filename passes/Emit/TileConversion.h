@@ -77,9 +77,9 @@ struct ThreadPosition {
   mlir::Value isFirstThread(mlir::OpBuilder &builder, mlir::Location loc);
 };
 
-/// The value of an F2-linear function of lane and warp.
+/// The value of a function of lane and warp, with `xorConstant` XORed into its XORed part.
 mlir::Value evaluate(mlir::OpBuilder &builder, mlir::Location loc, const layout::ThreadFunction &function,
-                     const ThreadPosition &position);
+                     const ThreadPosition &position, int64_t xorConstant = 0);
 /// The thread's part of the index of the elements that it holds along `dim`.
 layout::ThreadFunction threadIndex(const layout::RegisterLayout &layout, unsigned dim);
 
