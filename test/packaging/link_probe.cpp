@@ -1,8 +1,8 @@
 //===- link_probe.cpp - Proof that the release link carries a compiler ----===//
 //
-// One exported function that does what a compiler does with MLIR: registers dialects, parses a kernel, translates it to LLVM
-// IR, optimises, and prints PTX. tools/release_library.py --extra links it into a copy of the release library, and
-// test_release_link.py calls it there.
+// One exported function that does what a compiler does with MLIR: registers dialects, parses a
+// kernel, translates it to LLVM IR, optimises, and prints PTX. tools/release_library.py --extra
+// links it into a copy of the release library, and test_release_link.py calls it there.
 //
 //===----------------------------------------------------------------------===//
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -23,8 +23,8 @@
 #include <cstring>
 
 /// PTX of the MLIR text, at most `room` bytes; the length, or 0 for failure.
-extern "C" __attribute__((visibility("default"))) size_t tileloomLinkProbe(const char *text, char *out,
-                                                                            size_t room) {
+extern "C" __attribute__((visibility("default"))) size_t tileloomLinkProbe(const char *text,
+                                                                           char *out, size_t room) {
   LLVMInitializeNVPTXTargetInfo();
   LLVMInitializeNVPTXTarget();
   LLVMInitializeNVPTXTargetMC();
