@@ -35,6 +35,11 @@ def test_no_library():
     assert "cannot use the library /nowhere.so" in run(LAUNCH, TILELOOM_LIBRARY="/nowhere.so")
 
 
+def test_library_of_another_version():
+    out = run("import tileloom; tileloom.__version__ = '9.9.9'\n" + LAUNCH)
+    assert out.startswith("TileloomError the library ") and "; needed 9.9.9, as the Python package" in out
+
+
 def test_no_driver():
     assert run(LAUNCH, TILELOOM_CUDA_LIBRARY="/nowhere.so").startswith(
         "DriverError cannot open the CUDA driver /nowhere.so: ")

@@ -8,6 +8,8 @@ import ctypes
 import os
 import threading
 
+import tileloom
+
 from .errors import TileloomError
 
 MAX_RANK = 8
@@ -113,7 +115,12 @@ def load():
         if _library is None:
             path = _path()
             try:
-                _library = _declare(ctypes.CDLL(path))
+                library = _declare(ctypes.CDLL(path))
             except (OSError, AttributeError) as error:
                 raise TileloomError(f"cannot use the library {path}: {error}") from error
+            # The structs above and those in the library must be of one version.
+            found, needed = library.tileloomVersion().decode(), tileloom.__version__
+            if found != needed:
+                raise TileloomError(f"the library {path} has version {found}; needed {needed}, as the Python package")
+            _library = library
         return _library
