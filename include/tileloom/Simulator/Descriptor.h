@@ -1,8 +1,10 @@
-//===- Descriptor.h - Shared memory matrix descriptors of wgmma and tcgen05 -----------------------===//
+//===- Descriptor.h - Shared memory matrix descriptors of wgmma and tcgen05
+//-----------------------===//
 //
-// Decodes the 64-bit descriptors (PTX ISA 9.7.15.5.1.2.2 for sm_90, 9.7.16.4.1 for sm_100) and gives
-// the address of an element for every major-ness and swizzle (canonical layouts, 9.7.15.5.1.2.1.3 and
-// 9.7.16.3.3). Gathers an operand into dense K-major rows, reading memory in 16-byte chunks.
+// Decodes the 64-bit descriptors (PTX ISA 9.7.15.5.1.2.2 for sm_90, 9.7.16.4.1 for sm_100) and
+// gives the address of an element for every major-ness and swizzle (canonical
+// layouts, 9.7.15.5.1.2.1.3 and 9.7.16.3.3). Gathers an operand into dense K-major rows, reading
+// memory in 16-byte chunks.
 //
 //===----------------------------------------------------------------------------------------------===//
 #ifndef TILELOOM_SIMULATOR_DESCRIPTOR_H
@@ -17,10 +19,10 @@ namespace tileloom::sim {
 enum class Major : uint8_t { K = 0, MN = 1 };
 
 struct MatrixDescriptor {
-  uint32_t start = 0;        ///< byte address in shared memory (18 bits)
-  uint32_t leadingBytes = 0; ///< LBO in bytes
-  uint32_t strideBytes = 0;  ///< SBO in bytes
-  uint8_t baseOffset = 0;    ///< 0..7, in 128-byte lines
+  uint32_t start = 0;              ///< byte address in shared memory (18 bits)
+  uint32_t leadingBytes = 0;       ///< LBO in bytes
+  uint32_t strideBytes = 0;        ///< SBO in bytes
+  uint8_t baseOffset = 0;          ///< 0..7, in 128-byte lines
   Swizzle swizzle = Swizzle::None; ///< B128Atom32 stands for 128B_BASE32B
 };
 

@@ -1,8 +1,9 @@
-//===- FloatOps.h - Scalar floating-point arithmetic of PTX --------------------------------------===//
+//===- FloatOps.h - Scalar floating-point arithmetic of PTX
+//--------------------------------------===//
 //
-// add, sub, mul, fma, div, sqrt, rcp, min, max with one correct rounding in each mode of PTX (9.7.3,
-// 9.7.4), flush-to-zero and saturation, and the approximate functions. Patterns in, patterns out, so
-// that NaN results are the canonical ones and no host rounding state is visible.
+// add, sub, mul, fma, div, sqrt, rcp, min, max with one correct rounding in each mode of PTX
+// (9.7.3, 9.7.4), flush-to-zero and saturation, and the approximate functions. Patterns in,
+// patterns out, so that NaN results are the canonical ones and no host rounding state is visible.
 //
 //===----------------------------------------------------------------------------------------------===//
 #ifndef TILELOOM_SIMULATOR_FLOATOPS_H
@@ -31,9 +32,9 @@ uint64_t rcpOp(Format format, uint64_t a, const ArithOptions &options = {});
 
 struct MinMaxOptions {
   bool ftz = false;
-  bool nan = false;       ///< .NaN: any NaN operand gives the canonical NaN
-  bool xorsignAbs = false;///< .xorsign.abs: compare magnitudes, sign is the XOR of the signs
-  bool abs = false;       ///< .abs of the sm_100 reductions: compare magnitudes, result positive
+  bool nan = false;        ///< .NaN: any NaN operand gives the canonical NaN
+  bool xorsignAbs = false; ///< .xorsign.abs: compare magnitudes, sign is the XOR of the signs
+  bool abs = false;        ///< .abs of the sm_100 reductions: compare magnitudes, result positive
 };
 
 /// min and max: one NaN operand gives the other (or NaN with .NaN); +0 > -0 (PTX ISA 9.7.3.11).
@@ -43,14 +44,26 @@ uint64_t maxOp(Format format, uint64_t a, uint64_t b, const MinMaxOptions &optio
 uint64_t negOp(Format format, uint64_t a, bool ftz = false);
 uint64_t absOp(Format format, uint64_t a, bool ftz = false);
 
-/// fma.rn.f32 and friends on host floats, for callers that keep registers as float.
+/// add, mul and fma of f32 on host floats, for callers that keep registers as float. The plain RN
+/// forms stay inline.
+inline bool isPlain(const ArithOptions &o) {
+  return o.rounding == Rounding::RN && !o.ftz && !o.sat && !o.relu;
+}
+inline float canonical(float value) { return value == value ? value : floatOf(0x7FFFFFFFu); }
+
 inline float addF32(float a, float b, const ArithOptions &o = {}) {
+  if (isPlain(o))
+    return canonical(a + b);
   return floatOf(uint32_t(addOp(Format::F32, bitsOf(a), bitsOf(b), o)));
 }
 inline float mulF32(float a, float b, const ArithOptions &o = {}) {
+  if (isPlain(o))
+    return canonical(a * b);
   return floatOf(uint32_t(mulOp(Format::F32, bitsOf(a), bitsOf(b), o)));
 }
 inline float fmaF32(float a, float b, float c, const ArithOptions &o = {}) {
+  if (isPlain(o))
+    return canonical(__builtin_fmaf(a, b, c));
   return floatOf(uint32_t(fmaOp(Format::F32, bitsOf(a), bitsOf(b), bitsOf(c), o)));
 }
 

@@ -1,8 +1,9 @@
-//===- Formats.h - Number formats of PTX and conversions between them ----------------------------===//
+//===- Formats.h - Number formats of PTX and conversions between them
+//----------------------------===//
 //
-// Every floating-point format that PTX names, as bit patterns held in the low bits of a uint64_t. All
-// of them are exactly representable in double, so a conversion is decode (exact) and encode (one
-// rounding). Rules: PTX ISA 5.2.3 (alternate formats) and 9.7.9.21 (cvt).
+// Every floating-point format that PTX names, as bit patterns held in the low bits of a uint64_t.
+// All of them are exactly representable in double, so a conversion is decode (exact) and encode
+// (one rounding). Rules: PTX ISA 5.2.3 (alternate formats) and 9.7.9.21 (cvt).
 //
 //===----------------------------------------------------------------------------------------------===//
 #ifndef TILELOOM_SIMULATOR_FORMATS_H
@@ -16,7 +17,18 @@ namespace tileloom::sim {
 /// TF32 lives in 32 bits (the low 13 are ignored on decode and zero on encode). UE4M3 is the
 /// non-negative E4M3 used as a scale: decode ignores bit 7.
 enum class Format : uint8_t {
-  F64, F32, F16, BF16, TF32, E4M3, E5M2, E2M3, E3M2, E2M1, UE8M0, UE4M3
+  F64,
+  F32,
+  F16,
+  BF16,
+  TF32,
+  E4M3,
+  E5M2,
+  E2M3,
+  E3M2,
+  E2M1,
+  UE8M0,
+  UE4M3
 };
 
 /// The rounding modifiers of PTX. RNA is nearest with ties away from zero, RS is stochastic.
@@ -24,7 +36,7 @@ enum class Rounding : uint8_t { RN, RZ, RM, RP, RNA, RS };
 
 struct FormatInfo {
   const char *name;
-  uint8_t bits;         // width of the pattern (TF32: 32)
+  uint8_t bits; // width of the pattern (TF32: 32)
   uint8_t exponentBits;
   uint8_t mantissaBits; // stored fraction bits
   int16_t bias;
@@ -48,9 +60,9 @@ struct ConvertOptions {
   /// Finite overflow and infinities become the largest finite value. Implied for the formats that
   /// have no infinity, whose PTX conversions all carry .satfinite.
   bool satfinite = false;
-  bool relu = false;        ///< negative results (and -0) become +0; NaN stays NaN
-  bool ftz = false;         ///< a subnormal f32 input or output becomes a zero of the same sign
-  uint32_t randomBits = 0;  ///< RS only: added below the last kept bit, `randomCount` bits wide
+  bool relu = false;       ///< negative results (and -0) become +0; NaN stays NaN
+  bool ftz = false;        ///< a subnormal f32 input or output becomes a zero of the same sign
+  uint32_t randomBits = 0; ///< RS only: added below the last kept bit, `randomCount` bits wide
   uint8_t randomCount = 0;
 };
 
@@ -77,12 +89,14 @@ uint64_t intToFloat(Format to, uint64_t value, bool isSigned, Rounding rounding 
 uint64_t roundToIntegral(Format format, uint64_t bits, Rounding rounding, bool ftz = false,
                          bool saturate = false);
 
-/// cvt.rs with the operand order of PTX: element 0 is the lowest in the packed result. Gives the
-/// random bits that element `index` of a conversion to `to` takes from the 32-bit `rbits`.
+/// The random bits that element `index` (0 = lowest in the packed result) of a cvt.rs to `to` takes
+/// from the 32-bit `rbits`. PTX shows the layout only in figures: 13 bits at 16 * index for f16, 16
+/// for bf16, 8 bits at 8 * index for the x4 forms are our reading, UNVERIFIED.
 uint32_t stochasticBits(Format to, unsigned index, uint32_t rbits, uint8_t &count);
 
 //===----------------------------------------------------------------------------------------------===//
-// Inline fast paths for the common pairs; same results as the functions above.
+// Inline fast paths for the common pairs; same results as the functions above, except that the
+// widening of a bf16 NaN keeps its payload, as the shift that it compiles to does.
 //===----------------------------------------------------------------------------------------------===//
 
 inline uint32_t bitsOf(float value) {
@@ -117,8 +131,8 @@ inline uint16_t floatToBF16(float value) {
 
 inline float f16ToFloat(uint16_t bits) {
   uint32_t sign = uint32_t(bits & 0x8000u) << 16, rest = bits & 0x7FFFu;
-  if (rest >= 0x7C00u) // infinity or NaN (payload kept, as the widening is exact)
-    return floatOf(sign | 0x7F800000u | (rest & 0x3FFu) << 13);
+  if (rest >= 0x7C00u)
+    return floatOf(rest > 0x7C00u ? 0x7FFFFFFFu : sign | 0x7F800000u);
   // Shifted into place the exponent is off by 112; the multiply also normalises subnormals.
   return floatOf(sign | bitsOf(floatOf(rest << 13) * 0x1p112f));
 }

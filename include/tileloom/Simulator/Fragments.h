@@ -1,8 +1,10 @@
-//===- Fragments.h - Which lane and register hold which matrix element ----------------------------===//
+//===- Fragments.h - Which lane and register hold which matrix element
+//----------------------------===//
 //
-// The register and tensor memory maps of ldmatrix, stmatrix, mma.sync, wgmma and tcgen05 as constexpr
-// functions: lane t (0..31), warp w of the warpgroup (0..3), 32-bit register r, sub-element b of the
-// register (0 = least significant). Sources: PTX ISA 9.7.14.5, 9.7.15.5.1.1, 9.7.16.2 and 9.7.16.10.
+// The register and tensor memory maps of ldmatrix, stmatrix, mma.sync, wgmma and tcgen05 as
+// constexpr functions: lane t (0..31), warp w of the warpgroup (0..3), 32-bit register r,
+// sub-element b of the register (0 = least significant). Sources: PTX
+// ISA 9.7.14.5, 9.7.15.5.1.1, 9.7.16.2 and 9.7.16.10.
 //
 //===----------------------------------------------------------------------------------------------===//
 #ifndef TILELOOM_SIMULATOR_FRAGMENTS_H
@@ -46,7 +48,8 @@ constexpr Coord stmatrixM16N8(uint32_t t, uint32_t b) {
 // mma.sync m16n8: A (row, k), B (k as row, n as col), C/D
 //===----------------------------------------------------------------------------------------------===//
 
-/// Element size selects the map: 16 (k16, 4 registers; the first 2 are m16n8k8), 32 (tf32 k8), 8 (k32).
+/// Element size selects the map: 16 (k16, 4 registers; the first 2 are m16n8k8), 32 (tf32 k8), 8
+/// (k32).
 constexpr Coord mmaA(uint32_t bits, uint32_t t, uint32_t r, uint32_t b) {
   uint32_t per = 32 / bits;
   return {t / 4 + 8 * (r & 1), per * (t % 4) + b + 4 * per * (r >> 1)};
@@ -84,9 +87,9 @@ enum class TmemShape : uint8_t { S32x32b, S16x64b, S16x128b, S16x256b, S16x32bx2
 constexpr uint32_t tmemRegisters(TmemShape shape) {
   return shape == TmemShape::S16x128b ? 2 : shape == TmemShape::S16x256b ? 4 : 1;
 }
-/// Lane offset inside the warp's quadrant and column offset of register r; with .pack::16b the column
-/// counts 16-bit halves of consecutive columns (see tmemPacked). `splitOffset` is the immediate of
-/// 16x32bx2.
+/// Lane offset inside the warp's quadrant and column offset of register r; with .pack::16b the
+/// column counts 16-bit halves of consecutive columns (see tmemPacked). `splitOffset` is the
+/// immediate of 16x32bx2.
 constexpr TmemCoord tmemElement(TmemShape shape, uint32_t t, uint32_t r, uint32_t splitOffset = 0) {
   switch (shape) {
   case TmemShape::S32x32b:
@@ -133,8 +136,8 @@ constexpr bool tmemLayoutOf(uint32_t m, uint32_t ctaGroup, bool ws, bool sparse,
   return m == 128 || m == 64 || (m == 32 && ws);
 }
 
-/// Place of D element (row, col) of an M x n product relative to the column of the D address; `lane0`
-/// is the lane of the address (0, or 16 for C and F).
+/// Place of D element (row, col) of an M x n product relative to the column of the D address;
+/// `lane0` is the lane of the address (0, or 16 for C and F).
 constexpr TmemPlace tmemD(TmemLayout layout, uint32_t n, uint32_t row, uint32_t col,
                           uint32_t lane0 = 0) {
   switch (layout) {
@@ -164,12 +167,16 @@ struct TmemBits {
 constexpr TmemBits tmemA(TmemLayout layout, uint32_t row, uint32_t k, uint32_t elementBits,
                          uint32_t lane0 = 0) {
   uint32_t bit = k * elementBits;
-  uint32_t cta = layout == TmemLayout::A ? row / 128 : layout == TmemLayout::B ? row / 64
-                 : layout == TmemLayout::C ? row / 64 : 0;
-  uint32_t local = layout == TmemLayout::A ? row % 128
-                   : layout == TmemLayout::B || layout == TmemLayout::C ? row % 64 : row;
+  uint32_t cta = layout == TmemLayout::A   ? row / 128
+                 : layout == TmemLayout::B ? row / 64
+                 : layout == TmemLayout::C ? row / 64
+                                           : 0;
+  uint32_t local = layout == TmemLayout::A                              ? row % 128
+                   : layout == TmemLayout::B || layout == TmemLayout::C ? row % 64
+                                                                        : row;
   uint32_t lane = layout == TmemLayout::C || layout == TmemLayout::F
-                      ? lane0 + local % 16 + 32 * (local / 16) : local;
+                      ? lane0 + local % 16 + 32 * (local / 16)
+                      : local;
   return {cta, lane, bit / 32, bit % 32};
 }
 
@@ -184,11 +191,18 @@ constexpr TmemScale tmemScale(uint32_t row, uint32_t s, uint32_t id, uint32_t qu
 
 /// tcgen05.cp: the lanes that receive source row `row`, copy `i`; false past the last copy.
 enum class TmemCopyShape : uint8_t {
-  S128x256b, S128x128b, S4x256b, S64x128bWarpx2_02_13, S64x128bWarpx2_01_23, S32x128bWarpx4
+  S128x256b,
+  S128x128b,
+  S4x256b,
+  S64x128bWarpx2_02_13,
+  S64x128bWarpx2_01_23,
+  S32x128bWarpx4
 };
 constexpr uint32_t tmemCopyRows(TmemCopyShape s) {
-  return s <= TmemCopyShape::S128x128b ? 128 : s == TmemCopyShape::S4x256b ? 4
-         : s == TmemCopyShape::S32x128bWarpx4 ? 32 : 64;
+  return s <= TmemCopyShape::S128x128b        ? 128
+         : s == TmemCopyShape::S4x256b        ? 4
+         : s == TmemCopyShape::S32x128bWarpx4 ? 32
+                                              : 64;
 }
 constexpr uint32_t tmemCopyRowBytes(TmemCopyShape s) {
   return s == TmemCopyShape::S128x256b || s == TmemCopyShape::S4x256b ? 32 : 16;

@@ -1,10 +1,11 @@
-//===- MatrixUnit.h - The fused dot-add of the tensor cores ---------------------------------------===//
+//===- MatrixUnit.h - The fused dot-add of the tensor cores
+//---------------------------------------===//
 //
 // Bit model of wgmma, tcgen05.mma and mma.sync: all products of one instruction and the accumulator
-// are aligned to the largest exponent, truncated to F fraction bits, summed exactly and rounded once.
-// PTX promises less (9.7.15.5.2); the model and its parameters are the measurements published with
-// MMA-Sim (arXiv 2511.10909). A scalar reference and a tile-wide version give the same bits; a third
-// accumulates in fp32 for speed.
+// are aligned to the largest exponent, truncated to F fraction bits, summed exactly and rounded
+// once. PTX promises less (9.7.15.5.2); the model and its parameters are the measurements published
+// with MMA-Sim (arXiv 2511.10909). A scalar reference and a tile-wide version give the same bits; a
+// third accumulates in fp32 for speed.
 //
 //===----------------------------------------------------------------------------------------------===//
 #ifndef TILELOOM_SIMULATOR_MATRIXUNIT_H
@@ -20,7 +21,19 @@ namespace tileloom::sim {
 
 /// Element types of matrix operands and accumulators.
 enum class MmaType : uint8_t {
-  F16, BF16, TF32, E4M3, E5M2, E2M3, E3M2, E2M1, S8, U8, F32, S32, F64
+  F16,
+  BF16,
+  TF32,
+  E4M3,
+  E5M2,
+  E2M3,
+  E3M2,
+  E2M1,
+  S8,
+  U8,
+  F32,
+  S32,
+  F64
 };
 const char *mmaTypeName(MmaType type);
 inline bool isInteger(MmaType type) {
@@ -40,9 +53,10 @@ enum class ZeroRule : uint8_t {
 
 /// Parameters of one fused dot-add.
 struct DotModel {
-  int fractionBits = 25;      ///< F: bits kept below the largest exponent
-  int resultFractionBits = 23;///< f32 results: truncated to this many fraction bits (23, or 13 = E8M13)
-  bool f16Result = false;     ///< result in f16, round to nearest even
+  int fractionBits = 25; ///< F: bits kept below the largest exponent
+  int resultFractionBits =
+      23;                 ///< f32 results: truncated to this many fraction bits (23, or 13 = E8M13)
+  bool f16Result = false; ///< result in f16, round to nearest even
   ZeroRule zero = ZeroRule::PerOperand;
 };
 
@@ -82,39 +96,34 @@ enum class Packing : uint8_t {
 /// Bytes of a row of k elements.
 size_t packedRowBytes(MmaType type, Packing packing, size_t k);
 
-/// An operand split into significands and exponents, element (row, k) at [k * stride + row], rows
-/// padded with zeros to a multiple of 16. Reuse one object to avoid allocation.
-class DecodedOperand {
-public:
+/// An operand ready for the matrix unit; element (row, k) of each array is at [k * stride + row],
+/// rows padded with zeros to a multiple of 16. Reuse one object to avoid allocation.
+struct DecodedOperand {
   /// Reads `rows` rows of `k` elements, `rowBytes` apart. `negate` flips every sign.
   void load(MmaType type, Packing packing, const uint8_t *data, size_t rowBytes, size_t rows,
             size_t k, bool negate = false, ZeroRule zero = ZeroRule::PerOperand);
 
-  /// mxf8f6f4: one UE8M0 scale per row, folded into the exponents. A NaN scale (0xFF) makes the row
-  /// NaN. `scales` has one pattern per row.
-  void applyRowScales(const uint8_t *scales);
+  /// Scale patterns of a block-scaled kind, scales[row * count + i]: count 1 for mxf8f6f4 (UE8M0),
+  /// 2 or 4 for mxf4 and mxf4nvf4. Call after load.
+  void setScales(Format format, const uint8_t *scales, size_t count);
 
-  /// mxf4 and mxf4nvf4: `count` (2 or 4) scale patterns per row, scales[row * count + i].
-  void setBlockScales(Format format, const uint8_t *scales, size_t count);
-
-  MmaType type = MmaType::F32;
+  MmaType type = MmaType::F16;
   size_t rows = 0, k = 0, stride = 0;
-  std::vector<int32_t> significand; ///< signed, product of two has fractionBits(type) below the point
-  std::vector<int32_t> exponent;
-  std::vector<float> value;         ///< only when loaded for the fast mode (loadFast)
-  std::vector<uint32_t> pattern;    ///< kept for rows with an infinity or NaN, else empty
-  std::vector<uint8_t> special;     ///< per row: 1 if any element is an infinity or NaN
-  bool anySpecial = false;
-  std::vector<int32_t> rowScaleExponent;
-  std::vector<int32_t> blockScaleSignificand, blockScaleExponent; ///< [scale * stride + row]
-  std::vector<uint8_t> scaleNaN;
-  size_t blockScales = 0;
-  Format scaleFormat = Format::UE8M0;
+  std::vector<uint32_t> pattern; ///< raw elements, sign applied
+  std::vector<float> value;      ///< exact; 0 for infinities and NaNs
+  std::vector<int32_t> exponent; ///< of the fused sum; specialExponent for infinities and NaNs
+  std::vector<uint8_t> rowIsZero;
 
-  /// Only `value`, for multiplyAccumulateFast.
-  void loadFast(MmaType type, Packing packing, const uint8_t *data, size_t rowBytes, size_t rows,
-                size_t k, bool negate = false);
+  size_t scaleCount = 0; ///< 0: not scaled
+  Format scaleFormat = Format::UE8M0;
+  std::vector<uint32_t> scalePattern; ///< [i * stride + row], as the three below
+  std::vector<float> scaleSignificand;
+  std::vector<int32_t> scaleExponent; ///< specialExponent for a NaN
+  std::vector<float> scaleValue;
 };
+
+/// Exponent that sends an output to the scalar path.
+constexpr int32_t specialExponent = 100000;
 
 /// The accumulator tile: 32-bit words [m][n], `stride` words apart. f32 and s32 patterns; an f16
 /// result sits in the low 16 bits (the upper half of a written word is zero).
@@ -124,20 +133,20 @@ struct Accumulator {
 };
 
 struct TileOptions {
-  bool accumulate = true;  ///< false: the old D is taken as zero
-  unsigned scaleInputD = 0;///< D is multiplied by 2^-scaleInputD first (tcgen05, f16 and tf32 kinds)
-  bool satfinite = false;  ///< integer only
+  bool accumulate = true; ///< false: the old D is taken as zero
+  unsigned scaleInputD =
+      0;                  ///< D is multiplied by 2^-scaleInputD first (tcgen05, f16 and tf32 kinds)
+  bool satfinite = false; ///< integer only
 };
 
-/// D[m][n] = A . B + D for one instruction (K = a.k), bit-exact. The operands say which form: float,
-/// block-scaled 4-bit (setBlockScales) or integer.
+/// D[m][n] = A . B + D for one instruction (K = a.k), bit-exact. The operands say which form:
+/// float, block-scaled 4-bit (setBlockScales) or integer.
 void multiplyAccumulate(const DotModel &model, const DecodedOperand &a, const DecodedOperand &b,
                         Accumulator d, const TileOptions &options = {});
 
-/// The same shape with plain fp32 (int32 for integers) accumulation, operands from loadFast. Scales
-/// are folded into the values by applyRowScales / setBlockScales.
-void multiplyAccumulateFast(const DecodedOperand &a, const DecodedOperand &b, Accumulator d,
-                            bool f16Result, const TileOptions &options = {});
+/// The same with plain fp32 accumulation of the products (exact integers for s8 and u8).
+void multiplyAccumulateFast(const DotModel &model, const DecodedOperand &a, const DecodedOperand &b,
+                            Accumulator d, const TileOptions &options = {});
 
 /// Name of the kernel in use: "avx512", "avx2" or "base".
 const char *matrixKernelName();

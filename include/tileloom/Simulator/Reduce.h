@@ -1,4 +1,5 @@
-//===- Reduce.h - Element reductions of bulk copies, red and atom ---------------------------------===//
+//===- Reduce.h - Element reductions of bulk copies, red and atom
+//---------------------------------===//
 //
 // One read-modify-write on a memory element, with the legality tables of cp.reduce.async.bulk
 // (PTX ISA 9.7.9.25.4.2, 9.7.9.25.5.3). The caller supplies atomicity.

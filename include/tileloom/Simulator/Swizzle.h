@@ -1,7 +1,8 @@
-//===- Swizzle.h - Shared memory swizzles as an XOR on the byte address ---------------------------===//
+//===- Swizzle.h - Shared memory swizzles as an XOR on the byte address
+//---------------------------===//
 //
-// The swizzle modes of TMA, wgmma and tcgen05 (PTX ISA 5.5.7). All of them act on the absolute shared
-// memory address, so a pattern must start on its repeat to look as drawn in the manuals.
+// The swizzle modes of TMA, wgmma and tcgen05 (PTX ISA 5.5.7). All of them act on the absolute
+// shared memory address, so a pattern must start on its repeat to look as drawn in the manuals.
 //
 //===----------------------------------------------------------------------------------------------===//
 #ifndef TILELOOM_SIMULATOR_SWIZZLE_H
