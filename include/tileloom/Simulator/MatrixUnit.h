@@ -112,7 +112,8 @@ struct DecodedOperand {
   std::vector<uint32_t> pattern; ///< raw elements, sign applied
   std::vector<float> value;      ///< exact; 0 for infinities and NaNs
   std::vector<int32_t> exponent; ///< of the fused sum; specialExponent for infinities and NaNs
-  std::vector<uint8_t> rowIsZero;
+  enum RowState : uint8_t { Normal, AllZero, HasSpecial };
+  std::vector<uint8_t> rowState; ///< per row; HasSpecial: an infinity or NaN
 
   size_t scaleCount = 0; ///< 0: not scaled
   Format scaleFormat = Format::UE8M0;
@@ -139,8 +140,8 @@ struct TileOptions {
   bool satfinite = false; ///< integer only
 };
 
-/// D[m][n] = A . B + D for one instruction (K = a.k), bit-exact. The operands say which form:
-/// float, block-scaled 4-bit (setBlockScales) or integer.
+/// D[m][n] = A . B + D for one instruction (K = a.k <= 128), bit-exact. The operands say which
+/// form: float, block-scaled 4-bit (setBlockScales) or integer.
 void multiplyAccumulate(const DotModel &model, const DecodedOperand &a, const DecodedOperand &b,
                         Accumulator d, const TileOptions &options = {});
 
