@@ -152,6 +152,10 @@ void multiplyAccumulateFast(const DotModel &model, const DecodedOperand &a, cons
 /// Name of the kernel in use: "avx512", "avx2" or "base".
 const char *matrixKernelName();
 
+/// Selects a kernel by name, for tests and comparisons; false if this processor lacks it. Not to be
+/// called while another thread multiplies.
+bool setMatrixKernel(const char *name);
+
 } // namespace tileloom::sim
 
 #endif // TILELOOM_SIMULATOR_MATRIXUNIT_H

@@ -15,24 +15,48 @@ using namespace tileloom::sim;
 using detail::KernelTable;
 using detail::RowArgs;
 
-static const KernelTable &kernels() {
+// Whether the processor runs a kernel.
+static bool available(const KernelTable &table) {
 #if defined(__x86_64__)
-  static const KernelTable *const table = [] {
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
-      return &detail::avx512Kernels;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-      return &detail::avx2Kernels;
-    return &detail::baseKernels;
-  }();
-  return *table;
-#else
-  return detail::baseKernels;
+  __builtin_cpu_init();
+  if (&table == &detail::avx512Kernels)
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+  if (&table == &detail::avx2Kernels)
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 #endif
+  return true;
 }
 
-const char *tileloom::sim::matrixKernelName() { return kernels().name; }
+// Best first.
+static const KernelTable *const tables[] = {
+#if defined(__x86_64__)
+    &detail::avx512Kernels,
+    &detail::avx2Kernels,
+#endif
+    &detail::baseKernels,
+};
+
+static const KernelTable *&kernels() {
+  static const KernelTable *table = [] {
+    for (const KernelTable *candidate : tables)
+      if (available(*candidate))
+        return candidate;
+    return &detail::baseKernels;
+  }();
+  return table;
+}
+
+const char *tileloom::sim::matrixKernelName() { return kernels()->name; }
+
+bool tileloom::sim::setMatrixKernel(const char *name) {
+  for (const KernelTable *candidate : tables)
+    if (std::strcmp(candidate->name, name) == 0 && available(*candidate)) {
+      kernels() = candidate;
+      return true;
+    }
+  return false;
+}
 
 DotModel tileloom::sim::dotModel(MmaUnit unit, MmaType a, MmaType b, MmaType d) {
   auto isFp8 = [](MmaType t) { return t == MmaType::E4M3 || t == MmaType::E5M2; };
@@ -155,7 +179,7 @@ struct Tile {
     args.c = c;
     args.d = result;
     args.bad = bad;
-    const KernelTable &table = kernels();
+    const KernelTable &table = *kernels();
     bool anyBad = false;
     if (isInteger(a.type))
       table.integerRow(args);

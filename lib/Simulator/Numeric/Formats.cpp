@@ -200,7 +200,19 @@ uint64_t tileloom::sim::convert(Format to, Format from, uint64_t bits,
   return encode(to, value, options);
 }
 
-uint16_t tileloom::sim::floatToF16(float value) { return uint16_t(encode(Format::F16, value)); }
+uint16_t tileloom::sim::floatToF16(float value) {
+  uint32_t bits = bitsOf(value), magnitude = bits & 0x7FFFFFFFu, sign = (bits >> 16) & 0x8000u;
+  if (magnitude > 0x7F800000u)
+    return 0x7FFF;
+  if (magnitude >= 0x477FF000u) // from 65520 on, the tie rounds to infinity
+    return uint16_t(sign | 0x7C00u);
+  if (magnitude < 0x38800000u) { // f16 subnormal: let a float addition align and round
+    constexpr uint32_t magic = (127 - 15 + 23 - 10 + 1) << 23;
+    return uint16_t(sign | (bitsOf(floatOf(magnitude) + floatOf(magic)) - magic));
+  }
+  uint32_t odd = (magnitude >> 13) & 1;
+  return uint16_t(sign | ((magnitude - ((127 - 15) << 23) + 0xFFF + odd) >> 13));
+}
 
 static double roundValue(double value, Rounding rounding) {
   switch (rounding) {
