@@ -72,8 +72,9 @@ TEST(Descriptor, FieldsAndErrors) {
     Error error = decodeTcgen05Descriptor(tcgen05Bits(0x400, 0, 512, code), d);
     bool invalid = code == 3 || code == 5 || code == 7;
     EXPECT_EQ(error.empty(), !invalid) << code;
-    if (!invalid)
+    if (!invalid) {
       EXPECT_EQ(d.swizzle, codes[code]);
+    }
   }
   EXPECT_NE(decodeTcgen05Descriptor(wgmmaBits(0, 0, 0, 0), d).find("48:46"), std::string::npos);
   EXPECT_NE(decodeTcgen05Descriptor(tcgen05Bits(0, 0, 0, 0) | uint64_t(1) << 52, d), "");

@@ -105,8 +105,9 @@ TEST(FloatOps, HalfPrecisionFmaIsRoundedOnce) {
         __int128 theirs = distance(other);
         ASSERT_LE(mine, theirs) << formatInfo(format).name << std::hex << " " << a << " " << b
                                 << " " << c << " -> " << got;
-        if (mine == theirs)
+        if (mine == theirs) {
           ASSERT_EQ(got & 1, 0u);
+        }
       }
     }
   }

@@ -107,10 +107,11 @@ TEST(Formats, RoundTripsEveryPattern) {
     for (uint64_t bits = 0; bits < count; ++bits) {
       double value = decode(format, bits);
       uint64_t back = encode(format, value);
-      if (value != value)
+      if (value != value) {
         EXPECT_EQ(back, canonicalNaN(format));
-      else
+      } else {
         ASSERT_EQ(back, bits) << formatInfo(format).name << " " << value;
+      }
     }
   }
 }
@@ -254,8 +255,9 @@ TEST(Formats, FastPathsAgree) {
     ASSERT_EQ(bitsOf(f16ToFloat(uint16_t(bits))),
               uint32_t(convert(Format::F32, Format::F16, bits)));
     double value = decode(Format::BF16, bits);
-    if (value == value)
+    if (value == value) {
       ASSERT_EQ(bf16ToFloat(uint16_t(bits)), float(value));
+    }
   }
   for (uint64_t bits = 0; bits <= 0xFFFFFFFFu; bits += 4099) {
     ASSERT_EQ(floatToF16(floatOf(uint32_t(bits))), convert(Format::F16, Format::F32, bits));

@@ -142,8 +142,9 @@ TEST(MatrixScale, BlockScalesOfMxf4) {
                                            py, form.scales),
                     want);
           float exact = floatOf(want), quick = floatOf(fast[m * N + n]);
-          if (std::fabs(exact) > 1 && std::fabs(exact) < 1e30)
+          if (std::fabs(exact) > 1 && std::fabs(exact) < 1e30) {
             ASSERT_NEAR(quick, exact, 1e-2 * std::fabs(exact));
+          }
         }
     }
   }

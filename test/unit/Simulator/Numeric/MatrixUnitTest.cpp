@@ -155,17 +155,19 @@ TEST(MatrixUnit, InfinitiesAndNaNs) {
         for (size_t k = 0; k < K; ++k)
           sum += decode(format, a[m * K + k]) * decode(format, b[n * K + k]);
         uint32_t got = d[m * N + n];
-        if (sum != sum)
+        if (sum != sum) {
           ASSERT_EQ(got, 0x7FFFFFFFu);
-        else if (std::isinf(sum))
+        } else if (std::isinf(sum)) {
           ASSERT_EQ(got, bitsOf(float(sum)));
-        else
+        } else {
           ASSERT_EQ(got, bigDot(type, &a[m * K], type, &b[n * K], K, c[m * N + n], 25, false, 23));
+        }
         special += !std::isfinite(sum);
         float f = floatOf(fast[m * N + n]);
         ASSERT_EQ(std::isfinite(f), std::isfinite(sum));
-        if (std::isfinite(sum))
+        if (std::isfinite(sum)) {
           ASSERT_NEAR(f, sum, 1e-4 * (1 + std::fabs(sum)));
+        }
       }
     EXPECT_GT(special, 50u);
   }
