@@ -107,21 +107,26 @@ uint64_t minMax(Format format, uint64_t a, uint64_t b, const MinMaxOptions &opti
   bool nanX = x != x, nanY = y != y;
   if ((nanX && nanY) || (options.nan && (nanX || nanY)))
     return canonicalNaN(format);
-  double result;
   bool negative = std::signbit(x) != std::signbit(y);
   if (options.xorsignAbs || options.abs) {
     x = std::fabs(x);
     y = std::fabs(y);
   }
+  bool second; // the result is b
   if (nanX || nanY)
-    result = nanX ? y : x;
+    second = nanX;
   else if (x == y)
-    result = std::signbit(x) == max ? y : x; // equal or zeros of two signs: +0 counts as larger
+    second = std::signbit(x) == max; // equal or zeros of two signs: +0 counts as larger
   else
-    result = (x < y) == max ? y : x;
-  if (options.xorsignAbs && negative)
-    result = -result;
-  return encode(format, result);
+    second = (x < y) == max;
+  // The result is an operand, flushed or with another sign.
+  uint64_t sign = uint64_t(1) << (formatInfo(format).bits - 1), bits = second ? b : a;
+  double value = second ? y : x;
+  if (value == 0)
+    bits &= sign;
+  if (options.xorsignAbs)
+    return (bits & ~sign) | (negative ? sign : 0);
+  return options.abs ? bits & ~sign : bits;
 }
 } // namespace
 

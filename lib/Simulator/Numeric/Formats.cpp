@@ -117,7 +117,7 @@ double tileloom::sim::decode(Format format, uint64_t bits) {
   if (format == Format::F32)
     return floatOf(uint32_t(bits)) != floatOf(uint32_t(bits)) ? NAN : floatOf(uint32_t(bits));
   if (format == Format::UE8M0)
-    return (bits & 0xFF) == 0xFF ? NAN : std::ldexp(1.0, int(bits & 0xFF) - 127);
+    return (bits & 0xFF) == 0xFF ? NAN : doubleOf(((bits & 0xFF) - 127 + 1023) << 52);
   bool negative = bits & signBit(info);
   unsigned p = info.mantissaBits;
   uint64_t magnitude = (bits >> lowZeros(format)) & ((uint64_t(1) << (info.exponentBits + p)) - 1);
@@ -130,7 +130,9 @@ double tileloom::sim::decode(Format format, uint64_t bits) {
     mantissa |= uint64_t(1) << p;
   else
     exponent = 1;
-  double value = std::ldexp(double(mantissa), int(exponent) - info.bias - int(p));
+  // Both factors and the product are normal doubles (or zero).
+  uint64_t power = uint64_t(int64_t(exponent) - info.bias - int64_t(p) + 1023) << 52;
+  double value = double(int64_t(mantissa)) * doubleOf(power);
   return negative ? -value : value;
 }
 

@@ -195,3 +195,16 @@ TEST(FloatOps, ApproximationsStayInTheirBounds) {
   EXPECT_EQ(divApproxF32(bitsOf(1.0f), bitsOf(0x1.8p127f), false, false), 0u);
   EXPECT_EQ(divApproxF32(bitsOf(1.0f), bitsOf(0x1.8p127f), false, true), bitsOf(1.0f / 0x1.8p127f));
 }
+
+TEST(FloatOps, InlineFormsAgreeWithTheGeneral) {
+  for (int i = 0; i < 40000; ++i) {
+    uint32_t a = randomF32(), b = randomF32(), c = randomF32();
+    float x = floatOf(a), y = floatOf(b), z = floatOf(c);
+    ArithOptions o;
+    o.ftz = rng() & 1;
+    o.sat = rng() & 1;
+    ASSERT_EQ(bitsOf(addF32(x, y, o)), addOp(Format::F32, a, b, o)) << x << " " << y;
+    ASSERT_EQ(bitsOf(mulF32(x, y, o)), mulOp(Format::F32, a, b, o)) << x << " " << y;
+    ASSERT_EQ(bitsOf(fmaF32(x, y, z, o)), fmaOp(Format::F32, a, b, c, o)) << x << " " << y;
+  }
+}
