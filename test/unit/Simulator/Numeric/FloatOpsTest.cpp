@@ -203,6 +203,10 @@ TEST(FloatOps, InlineFormsAgreeWithTheGeneral) {
     ArithOptions o;
     o.ftz = rng() & 1;
     o.sat = rng() & 1;
+    if (x == x && y == y && x != y) {
+      ASSERT_EQ(maxOp(Format::F32, a, b), x > y ? a : b);
+      ASSERT_EQ(minOp(Format::F32, a, b), x > y ? b : a);
+    }
     ASSERT_EQ(bitsOf(addF32(x, y, o)), addOp(Format::F32, a, b, o)) << x << " " << y;
     ASSERT_EQ(bitsOf(mulF32(x, y, o)), mulOp(Format::F32, a, b, o)) << x << " " << y;
     ASSERT_EQ(bitsOf(fmaF32(x, y, z, o)), fmaOp(Format::F32, a, b, c, o)) << x << " " << y;

@@ -272,6 +272,28 @@ TEST(Formats, FastPathsAgree) {
     }
 }
 
+TEST(Formats, ConversionsFromSinglePrecisionAgreeWithTheGeneralEncoder) {
+  std::mt19937_64 rng(17);
+  for (Format to : small)
+    for (bool sat : {false, true}) {
+      ConvertOptions options;
+      options.satfinite = sat;
+      auto check = [&](uint32_t bits) {
+        ASSERT_EQ(convert(to, Format::F32, bits, options),
+                  encode(to, decode(Format::F32, bits), options))
+            << formatInfo(to).name << " " << floatOf(bits);
+      };
+      for (uint64_t bits = 0; bits <= 0xFFFFFFFFu; bits += 50021)
+        check(uint32_t(bits));
+      std::vector<double> values = magnitudes(to);
+      for (size_t i = 0; i + 1 < values.size(); i += values.size() > 1000 ? 7 : 1)
+        for (int d = -1; d <= 1; ++d)
+          check(bitsOf(float((values[i] + values[i + 1]) / 2)) + uint32_t(d));
+      for (int i = 0; i < 20000; ++i)
+        check(uint32_t((rng() & 0x807FFFFF) | (100 + rng() % 48) << 23));
+    }
+}
+
 TEST(Formats, StochasticRoundingFollowsTheRandomBits) {
   // bf16 drops 16 bits of an f32: up exactly when dropped + random >= 2^16.
   std::mt19937 rng(5);

@@ -36,7 +36,7 @@ void checkTile(const Case &t, size_t M, size_t N, bool wild) {
   da.load(t.a, Packing::Container, aBytes.data(), t.k * sizeOf(t.a), M, t.k);
   db.load(t.b, Packing::Container, bBytes.data(), t.k * sizeOf(t.b), N, t.k);
   std::vector<uint32_t> d = c;
-  multiplyAccumulate(model, da, db, {d.data(), N});
+  ASSERT_EQ(multiplyAccumulate(model, da, db, {d.data(), N}), "");
   size_t wrong = 0;
   for (size_t m = 0; m < M; ++m)
     for (size_t n = 0; n < N; ++n) {
@@ -243,4 +243,37 @@ TEST(MatrixUnit, Integers) {
             ASSERT_EQ(integerDotAdd(x, y, K, int32_t(c[m * N + n]), sat), int32_t(uint32_t(sum)));
           }
       }
+}
+
+TEST(MatrixUnit, RefusesOperandsThatDoNotFit) {
+  std::vector<uint8_t> bytes(4096);
+  DecodedOperand a, b;
+  uint32_t d[4] = {1, 2, 3, 4};
+  auto message = [&](TileOptions options = {}) {
+    std::string error = multiplyAccumulate({}, a, b, {d, 2}, options);
+    EXPECT_EQ(error, multiplyAccumulateFast({}, a, b, {d, 2}, options));
+    return error;
+  };
+  a.load(MmaType::BF16, Packing::Container, bytes.data(), 32, 2, 16);
+  b.load(MmaType::BF16, Packing::Container, bytes.data(), 16, 2, 8);
+  EXPECT_NE(message().find("k = 8"), std::string::npos);
+  a.load(MmaType::BF16, Packing::Container, bytes.data(), 288, 2, 144);
+  b = a;
+  EXPECT_NE(message().find("up to 128"), std::string::npos);
+  a.load(MmaType::S8, Packing::Container, bytes.data(), 32, 2, 32);
+  b.load(MmaType::E4M3, Packing::Container, bytes.data(), 32, 2, 32);
+  EXPECT_NE(message().find("A is s8"), std::string::npos);
+  a = b;
+  a.setScales(Format::UE8M0, bytes.data(), 1);
+  EXPECT_NE(message().find("1 scales per row"), std::string::npos);
+  a.setScales(Format::UE8M0, bytes.data(), 2);
+  b.setScales(Format::UE8M0, bytes.data(), 2);
+  EXPECT_NE(message().find("e2m1"), std::string::npos);
+  b.load(MmaType::E4M3, Packing::Container, bytes.data(), 32, 2, 32);
+  a = b;
+  TileOptions options;
+  options.scaleInputD = 16;
+  EXPECT_NE(message(options).find("needs 0 to 15"), std::string::npos);
+  EXPECT_EQ(d[3], 4u);
+  EXPECT_EQ(message(), "");
 }
