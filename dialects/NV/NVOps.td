@@ -141,7 +141,7 @@ def NV_WgmmaWaitOp : NV_Op<"wgmma.wait", [AttrSizedOperandSegments, AllTypesMatc
                        ConfinedAttr<I64Attr, [IntNonNegative]>:$pending);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
-    $inputs `pending` `(` $pending `)` (`after` `(` $after^ `:` type($after) `)`)? attr-dict `:` type($inputs)
+    ($inputs^)? `pending` `(` $pending `)` (`after` `(` $after^ `:` type($after) `)`)? attr-dict (`:` type($inputs)^)?
   }];
 }
 

@@ -53,6 +53,7 @@ struct Lowering {
   OpBuilder builder;
   llvm::MapVector<Value, Storage> storages;
   llvm::MapVector<Value, RingState> rings;
+  llvm::DenseMap<Operation *, warp::AcquireOp> origins; // of slots and releases, before tokens become stages
   SmallVector<Operation *> dead, deadTokens, deadRings, deadBuffers;
 
   explicit Lowering(func::FuncOp function) : function(function), builder(function.getContext()) {}
@@ -162,22 +163,49 @@ struct Lowering {
 
   Value constant(Location loc, int64_t value) { return arith::ConstantIntOp::create(builder, loc, value, 32); }
 
+  /// The stage of a token. Tokens that loops carry have become their stages (see carryStages).
+  static Value stageOf(Value token) {
+    auto acquire = token.getDefiningOp<warp::AcquireOp>();
+    return acquire ? acquire.getStage() : token;
+  }
+
   /// Index of a slot in storage or of its barrier in a ring.
-  Value slotIndex(warp::AcquireOp acquire, bool perReplica, int64_t depth) {
-    Location loc = acquire.getLoc();
+  Value slotIndex(Location loc, Value token, bool perReplica, int64_t depth) {
     if (!perReplica)
-      return acquire.getStage();
+      return stageOf(token);
     Value replica = warp::ReplicaIndexOp::create(builder, loc, builder.getI32Type());
     if (depth == 1)
       return replica;
     return arith::AddIOp::create(builder, loc, arith::MulIOp::create(builder, loc, replica, constant(loc, depth)),
-                                 acquire.getStage());
+                                 stageOf(token));
   }
 
-  Value barrierOf(warp::AcquireOp token, Value ring) {
+  Value barrierOf(Location loc, Value token, Value ring) {
     RingState &state = rings[ring];
-    Value index = slotIndex(token, state.perReplica, state.depth);
-    return nv::BarrierAtOp::create(builder, token.getLoc(), barrierType(), state.barriers, index);
+    Value index = slotIndex(loc, token, state.perReplica, state.depth);
+    return nv::BarrierAtOp::create(builder, loc, barrierType(), state.barriers, index);
+  }
+
+  /// What control flow carries of a token is its stage: gives such values their new type and their sources the stage.
+  void carryStages() {
+    Type i32 = builder.getI32Type(), token = warp::TokenType::get(function.getContext());
+    function.walk([&](Operation *op) {
+      for (Region &region : op->getRegions())
+        for (Block &block : region)
+          for (BlockArgument argument : block.getArguments())
+            if (argument.getType() == token)
+              argument.setType(i32);
+      if (isa<warp::AcquireOp>(op))
+        return;
+      for (OpResult result : op->getResults())
+        if (result.getType() == token)
+          result.setType(i32);
+      if (isa<warp::SlotOp, warp::ReleaseOp>(op))
+        return;
+      for (OpOperand &operand : op->getOpOperands())
+        if (auto acquire = operand.get().getDefiningOp<warp::AcquireOp>())
+          operand.set(acquire.getStage());
+    });
   }
 
   LogicalResult lowerAcquire(warp::AcquireOp acquire) {
@@ -187,7 +215,8 @@ struct Lowering {
     RingState &state = rings[acquire.getRing()];
     builder.setInsertionPoint(acquire);
     if (state.barriers) {
-      nv::MBarrierWaitOp::create(builder, acquire.getLoc(), barrierOf(acquire, acquire.getRing()), acquire.getPhase());
+      nv::MBarrierWaitOp::create(builder, acquire.getLoc(), barrierOf(acquire.getLoc(), acquire.getToken(), acquire.getRing()),
+                                 acquire.getPhase());
       return success();
     }
     bool released = llvm::any_of(ring.getRing().getUsers(), llvm::IsaPred<warp::ReleaseOp>);
@@ -204,11 +233,10 @@ struct Lowering {
   }
 
   void lowerSlot(warp::SlotOp slot) {
-    auto acquire = slot.getToken().getDefiningOp<warp::AcquireOp>();
-    Value buffer = acquire.getRing().getDefiningOp<warp::RingOp>().getBuffer();
+    Value buffer = origins[slot].getRing().getDefiningOp<warp::RingOp>().getBuffer();
     Storage &storage = storages[buffer];
     builder.setInsertionPoint(slot);
-    Value index = slotIndex(acquire, storage.perReplica, storage.depth);
+    Value index = slotIndex(slot.getLoc(), slot->getOperand(0), storage.perReplica, storage.depth);
     for (auto [view, offset] : llvm::zip(slot.getViews(), storage.offsets))
       view.replaceAllUsesWith(nv::ViewOp::create(builder, slot.getLoc(), view.getType(), storage.alloc.getBase(), index,
                                                  storage.stride, offset));
@@ -216,7 +244,6 @@ struct Lowering {
   }
 
   LogicalResult lowerRelease(warp::ReleaseOp release) {
-    auto acquire = release.getToken().getDefiningOp<warp::AcquireOp>();
     Location loc = release.getLoc();
     dead.push_back(release);
     switch (release.getKind()) {
@@ -229,12 +256,12 @@ struct Lowering {
       builder.setInsertionPoint(release);
       auto role = release->getParentOfType<warp::RoleOp>();
       auto issuer = isSingleThreadRole(role) ? nv::Issuer::All : nv::Issuer::Warp;
-      nv::MBarrierArriveOp::create(builder, loc, barrierOf(acquire, release.getRing()), 0, issuer);
+      nv::MBarrierArriveOp::create(builder, loc, barrierOf(loc, release->getOperand(0), release.getRing()), 0, issuer);
       return success();
     }
     case warp::ReleaseKind::Tma: {
       SmallVector<nv::TmaLoadOp> loads;
-      for (Operation *slot : acquire.getToken().getUsers())
+      for (Operation *slot : release->getOperand(0).getUsers())
         if (isa<warp::SlotOp>(slot))
           for (Value view : slot->getResults())
             collectLoads(view, loads);
@@ -249,7 +276,7 @@ struct Lowering {
           first = load;
       }
       builder.setInsertionPoint(first);
-      Value barrier = barrierOf(acquire, release.getRing());
+      Value barrier = barrierOf(loc, release->getOperand(0), release.getRing());
       bool single = isSingleThreadRole(release->getParentOfType<warp::RoleOp>());
       nv::MBarrierArriveOp::create(builder, loc, barrier, bytes, single ? nv::Issuer::All : nv::Issuer::Role);
       for (nv::TmaLoadOp load : loads)
@@ -295,11 +322,18 @@ struct Lowering {
   LogicalResult run() {
     LogicalResult result = success();
     auto check = [&](LogicalResult step) { result = failure(failed(result) || failed(step)); };
+    function.walk([&](Operation *op) {
+      if (isa<warp::SlotOp, warp::ReleaseOp>(op))
+        origins[op] = warp::originOf(op->getOperand(0));
+    });
     function.walk([&](warp::BufferOp op) { check(lowerBuffer(op)); });
     if (failed(result))
       return result;
     function.walk([&](warp::RingOp op) { check(lowerRing(op)); });
     function.walk([&](warp::OrderOp op) { lowerOrder(op); });
+    if (failed(result))
+      return result;
+    carryStages();
     function.walk([&](Operation *op) {
       if (auto acquire = dyn_cast<warp::AcquireOp>(op))
         check(lowerAcquire(acquire));
