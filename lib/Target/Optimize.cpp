@@ -4,6 +4,7 @@
 //
 //===--------------------------------------------------------------------------------------===//
 
+#include "LoopHints.h"
 #include "tileloom/Target/FatalErrors.h"
 #include "tileloom/Target/LLVMBackend.h"
 
@@ -27,6 +28,7 @@ static void runPipeline(llvm::Module &module, llvm::TargetMachine &machine, cons
   tuning.LoopVectorization = options.vectorize;
   tuning.SLPVectorization = options.vectorize;
 
+  tileloom::keepLoopsThatCarry(module, options.maxUnrollCarried);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
