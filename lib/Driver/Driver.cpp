@@ -16,6 +16,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
+#include "mlir/Support/Timing.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
@@ -98,7 +99,11 @@ static std::string fillIn(const Options &flags, CompileOptions &options) {
   options.ptxas.timeoutSeconds = flags.ptxasTimeout;
   options.saveTemps = flags.saveTemps;
   options.stem = flags.input == "-" ? "kernel" : llvm::sys::path::stem(flags.input).str();
-  options.configure = [](PassManager &pm) { return applyPassManagerCLOptions(pm); };
+  options.backend.instrument = true;
+  options.configure = [](PassManager &pm) {
+    applyDefaultTimingPassManagerCLOptions(pm);
+    return applyPassManagerCLOptions(pm);
+  };
   return {};
 }
 
@@ -124,6 +129,7 @@ int tileloom::compileMain(int argc, char **argv, DialectRegistry &registry) {
   registerMLIRContextCLOptions();
   registerAsmPrinterCLOptions();
   registerPassManagerCLOptions();
+  registerDefaultTimingManagerCLOptions();
   cl::HideUnrelatedOptions(category());
   cl::ParseCommandLineOptions(argc, argv,
                               "Tileloom: compile a tile program for an NVIDIA GPU\n\n"

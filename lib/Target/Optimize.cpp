@@ -11,6 +11,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Passes/StandardInstrumentations.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 
@@ -33,7 +34,11 @@ static void runPipeline(llvm::Module &module, llvm::TargetMachine &machine, cons
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
   llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine, tuning);
+  llvm::PassInstrumentationCallbacks callbacks;
+  llvm::StandardInstrumentations instrumentations(module.getContext(), /*DebugLogging=*/false);
+  if (options.instrument)
+    instrumentations.registerCallbacks(callbacks, &modules);
+  llvm::PassBuilder builder(&machine, tuning, /*PGOOpt=*/std::nullopt, options.instrument ? &callbacks : nullptr);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);
   builder.registerFunctionAnalyses(functions);

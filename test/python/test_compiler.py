@@ -72,3 +72,15 @@ def test_threads():
     for thread in threads:
         thread.join()
     assert found == [expected] * 4
+
+
+def test_ptxas_of_the_python_package(monkeypatch, tmp_path):
+    folder = tmp_path / "nvidia" / "cuda_nvcc" / "bin"
+    folder.mkdir(parents=True)
+    (folder / "ptxas").symlink_to(os.path.abspath(FAKE))
+    for name in ("CUDA_HOME", "TILELOOM_PTXAS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(compiler.shutil, "which", lambda name: None)
+    monkeypatch.setenv("FAKE_PTXAS", SPILL)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert compiler.compile(KERNEL, "sm_90a").cubin == b"\x7fELF"

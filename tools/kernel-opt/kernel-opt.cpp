@@ -14,8 +14,8 @@
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   tileloom::registerAllDialects(registry);
+  tileloom::registerAllPasses();
   if (tileloom::isCompileMode(argc, argv))
     return tileloom::compileMain(argc, argv, registry);
-  tileloom::registerAllPasses();
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "Tileloom optimizer driver", registry));
 }

@@ -27,6 +27,7 @@ namespace tileloom {
 
 struct BackendOptions {
   unsigned optLevel = 3;     ///< 0..3, of both the LLVM IR pipeline and the code generator
+  bool instrument = false;   ///< LLVM's debugging options (--print-after-all, --time-passes) take effect
   bool verifyEach = false;   ///< run the LLVM verifier after translation and before code generation
   bool loopUnrolling = true; ///< `llvm.loop` metadata on single loops is respected either way
   unsigned maxUnrollCarried = 32; ///< loops that carry more values are not unrolled unless their metadata asks for it
