@@ -38,7 +38,7 @@ typedef enum TileloomCompileFlags {
   TILELOOM_COMPILE_CUBIN_IF_POSSIBLE = 2, ///< make a cubin too, unless there is no ptxas
   TILELOOM_COMPILE_WERROR_PTXAS = 4,      ///< spills and C75xx/C76xx messages are errors
   TILELOOM_COMPILE_LINE_INFO = 8,         ///< source lines in PTX and cubin
-  TILELOOM_COMPILE_VERIFY_LLVM = 16       ///< verify the LLVM IR between steps (slow)
+  TILELOOM_COMPILE_VERIFY = 16            ///< verify the IR after every pass, not only after every stage
 } TileloomCompileFlags;
 
 /// Set `size` to sizeof(TileloomCompileOptions) and the rest to zero, then what is needed.

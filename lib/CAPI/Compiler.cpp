@@ -80,7 +80,7 @@ static std::string convert(const TileloomCompileOptions *given, CompileOptions &
   options.cubinIfPossible = given->flags & TILELOOM_COMPILE_CUBIN_IF_POSSIBLE;
   options.werrorPtxas = given->flags & TILELOOM_COMPILE_WERROR_PTXAS;
   options.lineInfo = given->flags & TILELOOM_COMPILE_LINE_INFO;
-  options.backend.verifyEach = given->flags & TILELOOM_COMPILE_VERIFY_LLVM;
+  options.verifyEachPass = options.backend.verifyEach = given->flags & TILELOOM_COMPILE_VERIFY;
   options.backend.optLevel = 3 - given->lowerOptLevel;
   options.ptxas.path = given->ptxas ? given->ptxas : "";
   if (given->ptxasTimeout != 0)

@@ -15,6 +15,7 @@
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/IR/DiagnosticInfo.h"
@@ -92,7 +93,8 @@ LogicalResult Compilation::runStage(const char *name, Artifact artifact,
     pipeline.chip = options.chip->name.str();
     pipeline.lineInfo = options.lineInfo;
     build(pm, pipeline);
-    if (failed(pm.run(module)))
+    pm.enableVerifier(options.verifyEachPass);
+    if (failed(pm.run(module)) || (!options.verifyEachPass && failed(verify(module))))
       return failure();
   }
   return keepIR(artifact);

@@ -83,12 +83,12 @@ def _library():
 
 
 def compile(text, target, *, name="<source>", recipe=True, cubin=None, report=False, stages=(), werror_ptxas=False,
-            line_info=False, opt_level=3, ptxas=None, ptxas_timeout=300, save_temps=None, verify_llvm=False):
+            line_info=False, opt_level=3, ptxas=None, ptxas_timeout=300, save_temps=None, verify=False):
     """Compiles `text` for `target` (one of TARGETS).
 
     recipe: also yield the launch recipe. cubin: True needs ptxas, None takes it if there is one, False does not run it
     (the driver then compiles the PTX at load). stages: names out of STAGES whose IR text to keep. ptxas: path of the program.
-    ptxas_timeout: seconds. Raises CompileError.
+    ptxas_timeout: seconds. verify: check the IR after every pass, not only after every stage. Raises CompileError.
     """
     unknown = [stage for stage in stages if stage not in STAGES]
     if unknown:
@@ -98,7 +98,7 @@ def compile(text, target, *, name="<source>", recipe=True, cubin=None, report=Fa
     kinds = ["ptx", *stages] + ["recipe"] * bool(recipe) + ["cubin"] * (cubin is True)
     flags = (_FLAG_REPORT * bool(report) | _FLAG_CUBIN_IF_POSSIBLE * (cubin is None) |
              _FLAG_WERROR_PTXAS * bool(werror_ptxas) | _FLAG_LINE_INFO * bool(line_info) |
-             _FLAG_VERIFY * bool(verify_llvm))
+             _FLAG_VERIFY * bool(verify))
     emit = 0
     for kind in kinds:
         emit |= 1 << _KINDS[kind]

@@ -64,6 +64,7 @@ struct CompileOptions {
   bool cubinIfPossible = false; ///< a cubin too, unless there is no ptxas
   bool werrorPtxas = false;     ///< spills and C75xx/C76xx messages are errors; needs ptxas
   bool lineInfo = false;        ///< .loc lines in the PTX and the cubin
+  bool verifyEachPass = true;   ///< verify the IR after every pass, not only after every stage
   BackendOptions backend;
   PtxasOptions ptxas;
   std::string saveTemps;        ///< directory for everything that is made on the way, even if a later stage fails
