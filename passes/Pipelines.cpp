@@ -6,6 +6,8 @@
 
 #include "passes/Pipelines.h"
 
+#include "passes/Emit/Passes.h"
+#include "passes/NV/Passes.h"
 #include "passes/Warp/Passes.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -36,9 +38,22 @@ void buildWarpStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createCSEPass());
 }
 
-void buildNVStage(OpPassManager &pm, const PipelineOptions &options) {}
+void buildNVStage(OpPassManager &pm, const PipelineOptions &options) {
+  pm.addPass(nv::createNVAssignLayouts());
+  pm.addPass(nv::createNVInsertFences());
+  pm.addPass(nv::createNVLowerRings());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(nv::createNVAssignWarps());
+  pm.addPass(nv::createNVAllocateShared());
+  pm.addPass(nv::createNVHoistDescriptors());
+}
 
 void buildEmitStage(OpPassManager &pm, const PipelineOptions &options) {
+  pm.addPass(emit::createConvertTiles());
+  pm.addPass(emit::createLowerRoles());
+  pm.addPass(emit::createConvertPTX());
+  pm.addPass(createCSEPass());
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(createConvertMathToLLVMPass());
   pm.addPass(createArithToLLVMConversionPass());

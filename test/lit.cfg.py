@@ -16,7 +16,7 @@ llvm = os.environ.get("LLVM_PREFIX", "/usr/lib/llvm-22")
 config.name = "tileloom"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["Inputs", "fake_cuda", "gpu", "packaging", "programs", "python", "unit"]
+config.excludes = ["Inputs", "fake_cuda", "gpu", "programs", "python", "unit"]
 config.test_source_root = os.path.dirname(os.path.abspath(__file__))
 config.test_exec_root = os.path.join(build, "test", "lit")
 

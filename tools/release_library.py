@@ -6,7 +6,7 @@ MLIR: all libMLIR*.a and the LLVM components in one group, by lld with --gc-sect
 this: they bring in libLLVM.so as well, and two copies of LLVM register their options twice. The result needs
 only libc and libm and exports only the C API; both are checked.
 
-    tools/release_library.py OUTPUT.so [--build DIR] [--extra SOURCE.cpp ...]
+    tools/release_library.py OUTPUT.so [--build DIR]
 """
 
 import argparse
@@ -45,21 +45,16 @@ def configure(build):
     run(command)
 
 
-def link(build, output, extra):
+def link(build, output):
     with open(os.path.join(build, "lib", "tileloom-archives.txt")) as file:
         archives = file.read().split()
-    objects = []
-    for source in extra:
-        objects.append(os.path.join(build, os.path.basename(source) + ".o"))
-        run([CXX, "-std=c++17", "-O2", "-DNDEBUG", "-fPIC", *FLAGS.split(), "-isystem", f"{LLVM}/include",
-             "-I", os.path.join(ROOT, "include"), "-c", source, "-o", objects[-1]])
     llvm = run([f"{LLVM}/bin/llvm-config", "--link-static", "--libs", *COMPONENTS]).split()
     mlir = sorted(glob.glob(f"{LLVM}/lib/libMLIR*.a"))
     capi, rest = archives[0], archives[1:]
     os.makedirs(os.path.dirname(os.path.abspath(output)), exist_ok=True)
     run([CXX, "-shared", "-o", output, "-fuse-ld=lld-22", "-Wl,-soname,libtileloom.so", "-Wl,-z,defs",
          f"-Wl,--version-script={ROOT}/lib/CAPI/exports.map", "-Wl,--gc-sections", "-Wl,-O2", "-Wl,--icf=safe",
-         "-static-libstdc++", "-static-libgcc", "-s", *objects,
+         "-static-libstdc++", "-static-libgcc", "-s",
          # The C API is what everything else is reached from.
          "-Wl,--whole-archive", capi, "-Wl,--no-whole-archive",
          "-Wl,--start-group", *rest, *mlir, f"-L{LLVM}/lib", *llvm, "-Wl,--end-group",
@@ -83,10 +78,10 @@ def check(output):
     return len(defined), newest
 
 
-def build_library(output, build=os.path.join(ROOT, "build-release"), extra=()):
+def build_library(output, build=os.path.join(ROOT, "build-release")):
     configure(build)
     run(["ninja", "-C", build, "tileloom_archives"])
-    link(build, output, extra)
+    link(build, output)
     exported, glibc = check(output)
     print(f"{output}: {os.path.getsize(output) / 1e6:.1f} MB, {exported} functions exported, needs glibc "
           f"{'.'.join(map(str, glibc))}")
@@ -96,6 +91,5 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("output")
     parser.add_argument("--build", default=os.path.join(ROOT, "build-release"))
-    parser.add_argument("--extra", nargs="*", default=[], help="further sources to link in")
     arguments = parser.parse_args()
-    build_library(arguments.output, arguments.build, arguments.extra)
+    build_library(arguments.output, arguments.build)

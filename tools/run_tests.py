@@ -71,7 +71,7 @@ def main():
     if lit_tests:
         results.append(run("lit", [os.path.join(llvm, "bin", "lit"), "-q", "--xunit-xml-output", junit["lit"], "test"],
                            junit["lit"], environment))
-    results.append(run("ctest", ["ctest", "--test-dir", build, "-Q", "--output-on-failure", "--output-junit",
+    results.append(run("ctest", ["ctest", "--test-dir", build, "-Q", "--output-on-failure", "-E", "^lit$", "--output-junit",
                                  junit["ctest"]], junit["ctest"], environment))
     results.append(run("pytest", [os.path.join(venv, "python"), "-m", "pytest", "-q", "test/python",
                                   f"--junitxml={junit['pytest']}"], junit["pytest"], environment))

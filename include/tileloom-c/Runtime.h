@@ -60,7 +60,7 @@ typedef enum TileloomElement {
 
 /// What the caller passes for one argument of the recipe.
 typedef enum TileloomArgumentKind {
-  TILELOOM_TENSOR = 0, ///< value = address; element, device, rank, shape, strides are set
+  TILELOOM_TENSOR = 0,  ///< value = address; element, device, rank, shape, strides are set
   TILELOOM_POINTER = 1, ///< value = address; element and device may be unknown
   TILELOOM_SCALAR = 2   ///< value = bits of the scalar, in its low bytes; element is set
 } TileloomArgumentKind;
@@ -92,8 +92,8 @@ typedef struct TileloomDevice {
 
 /// A tensor map as numbers: what cuTensorMapEncodeTiled is given. Dimension 0 is the innermost;
 /// strides[i] is the byte stride of dimension i + 1. The enumerated fields have the driver's values
-/// (CUtensorMapDataType, CUtensorMapSwizzle, ...). It is exactly as large as the opaque map, and stands
-/// in its place in the parameters that tileloomKernelEvaluate computes.
+/// (CUtensorMapDataType, CUtensorMapSwizzle, ...). It is exactly as large as the opaque map, and
+/// stands in its place in the parameters that tileloomKernelEvaluate computes.
 typedef struct TileloomTensorMap {
   uint64_t address;
   uint64_t extents[TILELOOM_MAX_MAP_RANK];
@@ -145,15 +145,15 @@ typedef struct TileloomKernel TileloomKernel;
 /// Version of the library, "major.minor.patch".
 TILELOOM_API const char *tileloomVersion(void);
 
-/// Makes a kernel of `image` (cubin, fatbin or PTX text; copied; may be null when the kernel is only
-/// evaluated) and `recipe` (JSON). `*kernel` is set even on failure, to hold the error text; it
-/// must be released in either case.
+/// Makes a kernel of `image` (cubin, fatbin or PTX text; copied; may be null when the kernel is
+/// only evaluated) and `recipe` (JSON). `*kernel` is set even on failure, to hold the error text;
+/// it must be released in either case.
 TILELOOM_API TileloomStatus tileloomKernelCreate(const void *image, size_t imageSize,
                                                  const char *recipe, size_t recipeSize,
                                                  TileloomKernel **kernel);
 
-/// Unloads the kernel and frees its workspaces. The caller makes sure that nothing still runs it, and
-/// that no captured graph refers to it.
+/// Unloads the kernel and frees its workspaces. The caller makes sure that nothing still runs it,
+/// and that no captured graph refers to it.
 TILELOOM_API void tileloomKernelRelease(TileloomKernel *kernel);
 
 /// Text of the calling thread's last failed call on this kernel; "" if there was none. The text is
@@ -161,13 +161,14 @@ TILELOOM_API void tileloomKernelRelease(TileloomKernel *kernel);
 TILELOOM_API const char *tileloomKernelError(TileloomKernel *kernel);
 
 /// Checks the arguments and launches on `stream` (a CUstream; null is the legacy default stream).
-/// The device is that of the tensors; without any, the current one. Legal during graph capture, also
-/// as the first launch.
+/// The device is that of the tensors; without any, the current one. Legal during graph capture,
+/// also as the first launch.
 TILELOOM_API TileloomStatus tileloomKernelLaunch(TileloomKernel *kernel,
                                                  const TileloomArgument *arguments, size_t count,
                                                  void *stream);
 
-/// Loads the kernel on a device ahead of its first launch. A negative ordinal means the current one.
+/// Loads the kernel on a device ahead of its first launch. A negative ordinal means the current
+/// one.
 TILELOOM_API TileloomStatus tileloomKernelPreload(TileloomKernel *kernel, int32_t ordinal);
 
 /// Computes the launch that these arguments ask for on `device`, without a GPU. Release the result.

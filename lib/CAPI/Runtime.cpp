@@ -1,7 +1,7 @@
 //===- Runtime.cpp - C API of the runtime ---------------------------------===//
 //
-// Plain C functions over lib/Runtime. The handle keeps one error text for each thread, so that threads that share a kernel
-// do not overwrite each other's.
+// Plain C functions over lib/Runtime. The handle keeps one error text for each thread, so that
+// threads that share a kernel do not overwrite each other's.
 //
 //===----------------------------------------------------------------------===//
 #include "tileloom-c/Runtime.h"
@@ -40,10 +40,10 @@ struct TileloomKernel {
                                                 llvm::Twine(count) + " arguments");
     for (size_t i = 0; i < count; ++i)
       if (arguments[i].kind == TILELOOM_TENSOR && arguments[i].rank > TILELOOM_MAX_RANK)
-        return makeError(ErrorKind::Argument, "kernel '" + kernel->recipe().kernel + "', argument " +
-                                                  llvm::Twine(i) + ": rank is " +
-                                                  llvm::Twine(arguments[i].rank) + "; needed at most " +
-                                                  llvm::Twine(TILELOOM_MAX_RANK));
+        return makeError(ErrorKind::Argument,
+                         "kernel '" + kernel->recipe().kernel + "', argument " + llvm::Twine(i) +
+                             ": rank is " + llvm::Twine(arguments[i].rank) + "; needed at most " +
+                             llvm::Twine(TILELOOM_MAX_RANK));
     return llvm::Error::success();
   }
 };

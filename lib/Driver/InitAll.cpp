@@ -6,7 +6,10 @@
 
 #include "tileloom/InitAll.h"
 
+#include "dialects/PTX/PTX.h"
 #include "dialects/Warp/Warp.h"
+#include "passes/Emit/Passes.h"
+#include "passes/NV/Passes.h"
 #include "passes/Pipelines.h"
 #include "passes/Warp/Passes.h"
 
@@ -32,7 +35,7 @@
 namespace tileloom {
 
 void registerAllDialects(mlir::DialectRegistry &registry) {
-  registry.insert<tile::TileDialect, warp::WarpDialect, nv::NVDialect>();
+  registry.insert<tile::TileDialect, warp::WarpDialect, nv::NVDialect, ptx::PTXDialect>();
   registry.insert<mlir::arith::ArithDialect, mlir::cf::ControlFlowDialect, mlir::DLTIDialect, mlir::func::FuncDialect,
                   mlir::LLVM::LLVMDialect, mlir::math::MathDialect, mlir::NVVM::NVVMDialect, mlir::scf::SCFDialect,
                   mlir::ub::UBDialect, mlir::vector::VectorDialect>();
@@ -54,6 +57,8 @@ void registerAllPasses() {
     mlir::registerSCFToControlFlowPass();
     mlir::registerUBToLLVMConversionPass();
     mlir::LLVM::registerDIScopeForLLVMFuncOpPass();
+    emit::registerEmitPasses();
+    nv::registerNVPasses();
     warp::registerWarpPasses();
     registerPipelines();
   });

@@ -1,7 +1,7 @@
 //===- Check.cpp - Checks of arguments and launch limits ------------------===//
 //
-// The argument checks that apply whatever the argument is used for; what a tensor map asks of its tensor is
-// checked where the map is made (TensorMap.cpp).
+// The argument checks that apply whatever the argument is used for; what a tensor map asks of its
+// tensor is checked where the map is made (TensorMap.cpp).
 //
 //===----------------------------------------------------------------------===//
 #include "tileloom/Runtime/Check.h"
@@ -33,7 +33,8 @@ static std::string deviceText(int32_t device) {
 std::string argumentPrefix(const Recipe &recipe, unsigned index) {
   const ArgumentSpec &spec = recipe.arguments[index];
   std::string where = spec.location.empty() ? "" : " (" + spec.location + ")";
-  return ("kernel '" + recipe.kernel + "', argument " + Twine(index) + " '" + spec.name + "'" + where + ": ")
+  return ("kernel '" + recipe.kernel + "', argument " + Twine(index) + " '" + spec.name + "'" +
+          where + ": ")
       .str();
 }
 
@@ -46,12 +47,13 @@ static llvm::Error checkFixed(const Recipe &recipe, unsigned index, const char *
   for (size_t axis = 0; axis < needed.size(); ++axis)
     if (needed[axis] >= 0 && found[axis] != needed[axis])
       return fail(recipe, index,
-                  Twine(what) + " of dimension " + Twine(axis) + " is " + Twine(found[axis]) + "; needed " +
-                      Twine(needed[axis]) + ", for which the kernel was specialised");
+                  Twine(what) + " of dimension " + Twine(axis) + " is " + Twine(found[axis]) +
+                      "; needed " + Twine(needed[axis]) + ", for which the kernel was specialised");
   return llvm::Error::success();
 }
 
-static llvm::Error checkTensor(const Recipe &recipe, unsigned index, const TileloomArgument &found) {
+static llvm::Error checkTensor(const Recipe &recipe, unsigned index,
+                               const TileloomArgument &found) {
   const ArgumentSpec &spec = recipe.arguments[index];
   if (found.rank != spec.rank)
     return fail(recipe, index, "rank is " + Twine(found.rank) + "; needed " + Twine(spec.rank));
@@ -73,8 +75,9 @@ static llvm::Error checkPlace(const Recipe &recipe, unsigned index, const Tilelo
     return llvm::Error::success();
   return fail(recipe, index,
               "is on " + deviceText(found.device) + "; needed on " +
-                  (device == TILELOOM_UNKNOWN_DEVICE ? std::string("a CUDA device")
-                                                     : deviceText(device) + ", where the launch is"));
+                  (device == TILELOOM_UNKNOWN_DEVICE
+                       ? std::string("a CUDA device")
+                       : deviceText(device) + ", where the launch is"));
 }
 
 static llvm::Error checkOne(const Recipe &recipe, unsigned index, const TileloomArgument &found,
@@ -82,12 +85,14 @@ static llvm::Error checkOne(const Recipe &recipe, unsigned index, const Tileloom
   const ArgumentSpec &spec = recipe.arguments[index];
   bool addressForPointer = spec.kind == TILELOOM_POINTER && found.kind == TILELOOM_TENSOR;
   if (found.kind != static_cast<uint32_t>(spec.kind) && !addressForPointer)
-    return fail(recipe, index, Twine("is ") + kindName(found.kind) + "; needed " + kindName(spec.kind));
+    return fail(recipe, index,
+                Twine("is ") + kindName(found.kind) + "; needed " + kindName(spec.kind));
 
   bool elementUnknown = found.kind == TILELOOM_POINTER && found.element == TILELOOM_UNKNOWN_ELEMENT;
   if (!elementUnknown && !isCompatible(found.element, spec.element))
     return fail(recipe, index,
-                "element type is " + elementName(found.element) + "; needed " + elementName(spec.element));
+                "element type is " + elementName(found.element) + "; needed " +
+                    elementName(spec.element));
 
   if (spec.kind == TILELOOM_SCALAR) {
     if (spec.divisible != 1) {
@@ -102,8 +107,8 @@ static llvm::Error checkOne(const Recipe &recipe, unsigned index, const Tileloom
     return error;
   if (spec.divisible != 1 && found.value % spec.divisible != 0)
     return fail(recipe, index,
-                "address 0x" + Twine::utohexstr(found.value) + " is not aligned; needed a multiple of " +
-                    Twine(spec.divisible) + " bytes");
+                "address 0x" + Twine::utohexstr(found.value) +
+                    " is not aligned; needed a multiple of " + Twine(spec.divisible) + " bytes");
   if (spec.kind == TILELOOM_TENSOR)
     return checkTensor(recipe, index, found);
   return llvm::Error::success();
@@ -114,7 +119,8 @@ llvm::Error checkArguments(const Recipe &recipe, Arguments arguments, int32_t de
     std::string names;
     for (const ArgumentSpec &spec : recipe.arguments)
       names += (names.empty() ? "" : ", ") + spec.name;
-    return makeError(ErrorKind::Argument, "kernel '" + recipe.kernel + "': " + Twine(arguments.size()) +
+    return makeError(ErrorKind::Argument, "kernel '" + recipe.kernel +
+                                              "': " + Twine(arguments.size()) +
                                               " arguments found; needed " +
                                               Twine(recipe.arguments.size()) + " (" + names + ")");
   }
@@ -129,18 +135,18 @@ llvm::Error checkDevice(const Recipe &recipe, const TileloomDevice &device,
   auto failLaunch = [&](const Twine &text) {
     return makeError(ErrorKind::Launch, "kernel '" + recipe.kernel + "': " + text);
   };
-  // PTX ISA 11.1.2 (.target): 'a' code runs on that architecture only, 'f' code on later members of the
-  // family, plain code on any later device (as PTX) or within the major version (as a cubin).
+  // PTX ISA 11.1.2 (.target): 'a' code runs on that architecture only, 'f' code on later members of
+  // the family, plain code on any later device (as PTX) or within the major version (as a cubin).
   const TargetSpec &target = recipe.target;
   bool same = device.major == target.major && device.minor == target.minor;
-  bool later = device.major > target.major ||
-               (device.major == target.major && device.minor >= target.minor);
+  bool later =
+      device.major > target.major || (device.major == target.major && device.minor >= target.minor);
   bool fits = target.suffix == 'a'   ? same
               : target.suffix == 'f' ? device.major == target.major && later
                                      : later;
   if (!fits)
-    return failLaunch("compiled for " + target.name + "; " + deviceName + " is sm_" + Twine(device.major) +
-                      Twine(device.minor));
+    return failLaunch("compiled for " + target.name + "; " + deviceName + " is sm_" +
+                      Twine(device.major) + Twine(device.minor));
   if (recipe.threads > static_cast<unsigned>(device.maxThreads))
     return failLaunch(Twine(recipe.threads) + " threads a block; " + deviceName + " allows " +
                       Twine(device.maxThreads));

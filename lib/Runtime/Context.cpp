@@ -83,9 +83,11 @@ llvm::Expected<cuda::Context> Runtime::primary(int32_t ordinal) {
   if (llvm::Error error =
           driver.check(driver->deviceGet(&device, ordinal), "cuDeviceGet(" + Twine(ordinal) + ")"))
     return error;
-  // Never released: kernels stay loaded in it, and the primary context is the one that everybody shares.
+  // Never released: kernels stay loaded in it, and the primary context is the one that everybody
+  // shares.
   cuda::Context handle = nullptr;
-  if (llvm::Error error = driver.check(driver->primaryRetain(&handle, device), "cuDevicePrimaryCtxRetain"))
+  if (llvm::Error error =
+          driver.check(driver->primaryRetain(&handle, device), "cuDevicePrimaryCtxRetain"))
     return error;
   primaries.emplace_back(ordinal, handle);
   return handle;

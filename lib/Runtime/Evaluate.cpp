@@ -21,8 +21,8 @@ static llvm::Expected<Grid> persistentGrid(const Recipe &recipe, llvm::ArrayRef<
   int64_t cluster = recipe.cluster[0];
   int64_t resident = int64_t(recipe.grid.perMultiprocessor) * multiprocessors / cluster * cluster;
   if (resident == 0)
-    return makeError(ErrorKind::Launch, "kernel '" + recipe.kernel + "': a cluster of " + Twine(cluster) +
-                                            " CTAs on " + Twine(multiprocessors) +
+    return makeError(ErrorKind::Launch, "kernel '" + recipe.kernel + "': a cluster of " +
+                                            Twine(cluster) + " CTAs on " + Twine(multiprocessors) +
                                             " multiprocessors; needed room for one cluster");
   if (llvm::is_contained(tiles, 0))
     return Grid{};
@@ -33,7 +33,8 @@ static llvm::Expected<Grid> persistentGrid(const Recipe &recipe, llvm::ArrayRef<
   return Grid{static_cast<unsigned>(llvm::alignTo(total, cluster)), 1, 1};
 }
 
-llvm::Expected<Grid> computeGrid(const Recipe &recipe, Arguments arguments, int32_t multiprocessors) {
+llvm::Expected<Grid> computeGrid(const Recipe &recipe, Arguments arguments,
+                                 int32_t multiprocessors) {
   llvm::SmallVector<int64_t, 8> extents;
   for (const Expression &expression : recipe.grid.extents) {
     llvm::Expected<int64_t> value = expression.evaluate(arguments);
@@ -53,8 +54,9 @@ llvm::Expected<Grid> computeGrid(const Recipe &recipe, Arguments arguments, int3
   for (unsigned i = 0; i < 3; ++i) {
     int64_t limit = i == 0 ? maxGridX : maxGridYZ;
     auto fail = [&](const Twine &needed) {
-      return makeError(ErrorKind::Launch, "kernel '" + recipe.kernel + "': grid " + Twine("xyz"[i]) +
-                                              " is " + Twine(extents[i]) + "; needed " + needed);
+      return makeError(ErrorKind::Launch, "kernel '" + recipe.kernel + "': grid " +
+                                              Twine("xyz"[i]) + " is " + Twine(extents[i]) +
+                                              "; needed " + needed);
     };
     if (extents[i] > limit)
       return fail("at most " + Twine(limit));

@@ -22,8 +22,8 @@ static std::string describe(const llvm::json::Value *value) {
 
 void JsonReader::fail(const llvm::Twine &needed) const {
   if (error->empty())
-    *error = ("recipe: " + llvm::Twine(path.empty() ? "the text" : path) + " is " + describe(value) +
-              "; needed " + needed)
+    *error = ("recipe: " + llvm::Twine(path.empty() ? "the text" : path) + " is " +
+              describe(value) + "; needed " + needed)
                  .str();
 }
 

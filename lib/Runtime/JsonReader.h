@@ -1,7 +1,8 @@
 //===- JsonReader.h - Reading JSON with errors that name the place --------===//
 //
-// A cursor over a parsed JSON value that remembers its path ("parameters[2].box[0]") and the first error. Readers
-// may go on after an error: they get defaults, and the caller looks at the error once, at the end.
+// A cursor over a parsed JSON value that remembers its path ("parameters[2].box[0]") and the first
+// error. Readers may go on after an error: they get defaults, and the caller looks at the error
+// once, at the end.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILELOOM_RUNTIME_JSONREADER_H
@@ -36,7 +37,8 @@ public:
 
   int64_t integer(int64_t least, int64_t most) const;
   int64_t integerOr(int64_t standard, int64_t least, int64_t most) const;
-  /// An integer, or `standard` for the string `word`; -1, which no caller accepts, for anything else.
+  /// An integer, or `standard` for the string `word`; -1, which no caller accepts, for anything
+  /// else.
   int64_t integerOrWord(llvm::StringRef word, int64_t standard) const;
   bool booleanOr(bool standard) const;
   std::string string() const;
@@ -48,7 +50,8 @@ private:
   std::string *error;
 };
 
-/// False if brackets nest deeper than any recipe does. The JSON parser recurses, so hostile text is refused first.
+/// False if brackets nest deeper than any recipe does. The JSON parser recurses, so hostile text is
+/// refused first.
 bool nestingIsShallow(llvm::StringRef json);
 
 } // namespace tileloom::runtime

@@ -18,25 +18,29 @@ static int32_t launchDevice(Arguments arguments) {
 }
 
 static bool needsPlace(const TileloomArgument &argument) {
-  return argument.kind == TILELOOM_TENSOR && argument.device == TILELOOM_UNKNOWN_DEVICE && argument.value != 0;
+  return argument.kind == TILELOOM_TENSOR && argument.device == TILELOOM_UNKNOWN_DEVICE &&
+         argument.value != 0;
 }
 
 /// Asks the driver where the tensors are whose owner could not tell.
-static llvm::Error findPlaces(const Driver &driver, llvm::MutableArrayRef<TileloomArgument> arguments) {
+static llvm::Error findPlaces(const Driver &driver,
+                              llvm::MutableArrayRef<TileloomArgument> arguments) {
   for (TileloomArgument &argument : arguments) {
     if (!needsPlace(argument))
       continue;
     unsigned type = 0;
     int ordinal = 0;
-    cuda::Result result = driver->pointerGetAttribute(&type, cuda::pointerMemoryType, argument.value);
-    if (result == cuda::errorInvalidValue || (result == cuda::success && type == cuda::memoryTypeHost)) {
+    cuda::Result result =
+        driver->pointerGetAttribute(&type, cuda::pointerMemoryType, argument.value);
+    if (result == cuda::errorInvalidValue ||
+        (result == cuda::success && type == cuda::memoryTypeHost)) {
       argument.device = TILELOOM_HOST; // memory that CUDA does not know is the host's
       continue;
     }
     if (result == cuda::success)
       result = driver->pointerGetAttribute(&ordinal, cuda::pointerDeviceOrdinal, argument.value);
-    if (llvm::Error error = driver.check(
-            result, "cuPointerGetAttribute of 0x" + llvm::Twine::utohexstr(argument.value)))
+    if (llvm::Error error = driver.check(result, "cuPointerGetAttribute of 0x" +
+                                                     llvm::Twine::utohexstr(argument.value)))
       return error;
     argument.device = ordinal;
   }

@@ -1,6 +1,7 @@
 //===- LoadedKernel.cpp - A kernel in one context -------------------------===//
 //
-// Loading with the assembler's log, checks of the function against recipe and device, and the launch itself.
+// Loading with the assembler's log, checks of the function against recipe and device, and the
+// launch itself.
 //
 //===----------------------------------------------------------------------===//
 #include "tileloom/Runtime/Kernel.h"
@@ -13,16 +14,18 @@ using llvm::Twine;
 
 llvm::Error LoadedKernel::loadModule(const Driver &driver, const Recipe &recipe,
                                      const std::string &image) {
-  // The logs are filled only when the driver assembles PTX. Option values are passed in the pointers themselves.
+  // The logs are filled only when the driver assembles PTX. Option values are passed in the
+  // pointers themselves.
   std::vector<char> errors(8192), infos(1024);
-  int options[] = {cuda::jitErrorLog, cuda::jitErrorLogBytes, cuda::jitInfoLog, cuda::jitInfoLogBytes};
+  int options[] = {cuda::jitErrorLog, cuda::jitErrorLogBytes, cuda::jitInfoLog,
+                   cuda::jitInfoLogBytes};
   void *values[] = {errors.data(), reinterpret_cast<void *>(errors.size() - 1), infos.data(),
                     reinterpret_cast<void *>(infos.size() - 1)};
   cuda::Result result =
       driver->moduleLoad(&module, image.c_str(), std::size(options), options, values);
   std::string log = errors.data();
-  std::string what = "kernel '" + recipe.kernel + "' for " + recipe.target.name + " on " + context.name +
-                     ": cuModuleLoadDataEx";
+  std::string what = "kernel '" + recipe.kernel + "' for " + recipe.target.name + " on " +
+                     context.name + ": cuModuleLoadDataEx";
   if (result != cuda::success && !log.empty())
     what += ", whose log says: " + llvm::StringRef(log).rtrim().str();
   if (llvm::Error error = driver.check(result, what))
@@ -35,7 +38,8 @@ llvm::Error LoadedKernel::checkSignature(const Driver &driver, const Recipe &rec
   if (!driver->functionGetParameter) // CUDA 12.4
     return llvm::Error::success();
   auto fail = [&](const Twine &text) {
-    return makeError(ErrorKind::Recipe, "kernel '" + recipe.kernel + "': recipe and code disagree: " + text);
+    return makeError(ErrorKind::Recipe,
+                     "kernel '" + recipe.kernel + "': recipe and code disagree: " + text);
   };
   size_t count = recipe.parameters.size();
   size_t offset = 0, size = 0;
@@ -49,9 +53,9 @@ llvm::Error LoadedKernel::checkSignature(const Driver &driver, const Recipe &rec
       return error;
     const ParameterSpec &parameter = recipe.parameters[index];
     if (offset != parameter.offset || size != parameter.size)
-      return fail("parameter " + Twine(index) + " has " + Twine(parameter.size) + " bytes at offset " +
-                  Twine(parameter.offset) + " in the recipe, " + Twine(size) + " at " + Twine(offset) +
-                  " in the code");
+      return fail("parameter " + Twine(index) + " has " + Twine(parameter.size) +
+                  " bytes at offset " + Twine(parameter.offset) + " in the recipe, " + Twine(size) +
+                  " at " + Twine(offset) + " in the code");
   }
   if (driver->functionGetParameter(function, count, &offset, &size) == cuda::success)
     return fail("the recipe has " + Twine(count) + " parameters, the code more");
@@ -73,18 +77,21 @@ llvm::Error LoadedKernel::checkFunction(const Driver &driver, const Recipe &reci
   // This limit counts registers: it is where launch error 701 would come from.
   if (recipe.threads > static_cast<unsigned>(threads))
     return fail(Twine(recipe.threads) + " threads a block; its " + Twine(registers) +
-                " registers a thread and its launch bounds allow " + Twine(threads) + " on " + context.name);
+                " registers a thread and its launch bounds allow " + Twine(threads) + " on " +
+                context.name);
   int64_t shared = int64_t(staticShared) + recipe.sharedBytes;
   if (shared > context.device.sharedBytes)
-    return fail(Twine(shared) + " bytes of shared memory a block (" + Twine(staticShared) + " of them static); " +
-                context.name + " allows " + Twine(context.device.sharedBytes));
+    return fail(Twine(shared) + " bytes of shared memory a block (" + Twine(staticShared) +
+                " of them static); " + context.name + " allows " +
+                Twine(context.device.sharedBytes));
   if (recipe.cooperative && !context.cooperative)
     return fail("needs a cooperative launch, which " + context.name + " does not support");
   if (recipe.sharedBytes > 0)
-    if (llvm::Error error = driver.check(
-            driver->functionSetAttribute(function, cuda::functionMaxDynamicSharedBytes, recipe.sharedBytes),
-            "kernel '" + recipe.kernel + "': cuFuncSetAttribute of " + Twine(recipe.sharedBytes) +
-                " bytes of shared memory"))
+    if (llvm::Error error =
+            driver.check(driver->functionSetAttribute(function, cuda::functionMaxDynamicSharedBytes,
+                                                      recipe.sharedBytes),
+                         "kernel '" + recipe.kernel + "': cuFuncSetAttribute of " +
+                             Twine(recipe.sharedBytes) + " bytes of shared memory"))
       return error;
   if (recipe.clusterSize() > 8)
     return driver.check(driver->functionSetAttribute(function, cuda::functionNonPortableCluster, 1),
@@ -145,17 +152,19 @@ llvm::Error LoadedKernel::checkOccupancy(const Driver &driver, const Recipe &rec
     return llvm::Error::success();
   return makeError(ErrorKind::Launch, "kernel '" + recipe.kernel + "': " + Twine(recipe.threads) +
                                           " threads, " + Twine(recipe.sharedBytes) +
-                                          " bytes of shared memory and clusters of " + Twine(cluster) +
-                                          " do not fit on " + context.name);
+                                          " bytes of shared memory and clusters of " +
+                                          Twine(cluster) + " do not fit on " + context.name);
 }
 
-llvm::Expected<std::unique_ptr<LoadedKernel>> LoadedKernel::load(Runtime &runtime, ContextState &context,
+llvm::Expected<std::unique_ptr<LoadedKernel>> LoadedKernel::load(Runtime &runtime,
+                                                                 ContextState &context,
                                                                  const Recipe &recipe,
                                                                  const std::string &image) {
   const Driver &driver = runtime.driver();
   if (image.empty())
     return makeError(ErrorKind::Recipe,
-                     "kernel '" + recipe.kernel + "' was made without code; needed a cubin or PTX to launch");
+                     "kernel '" + recipe.kernel +
+                         "' was made without code; needed a cubin or PTX to launch");
   if (llvm::Error error = checkDevice(recipe, context.device, context.name))
     return error;
   // Loading allocates, which a capture does not allow, not even one on another thread's stream.
@@ -182,15 +191,17 @@ void LoadedKernel::release(Runtime &runtime) {
   module = nullptr;
 }
 
-llvm::Error LoadedKernel::writeMap(Runtime &runtime, const TileloomTensorMap &map, unsigned char *out) {
+llvm::Error LoadedKernel::writeMap(Runtime &runtime, const TileloomTensorMap &map,
+                                   unsigned char *out) {
   const Driver &driver = runtime.driver();
   auto encode = [&](const TileloomTensorMap &key, EncodedTensorMap &encoded) {
     const uint32_t unit[TILELOOM_MAX_MAP_RANK] = {1, 1, 1, 1, 1};
     cuda::Result result = driver->encodeTiled(
         encoded.bytes, key.dataType, key.rank, reinterpret_cast<void *>(key.address), key.extents,
         key.strides, key.box, unit, key.interleave, key.swizzle, key.l2Promotion, key.fill);
-    return result == cuda::success ? llvm::Error::success()
-                                   : driver.check(result, "cuTensorMapEncodeTiled(" + describe(key) + ")");
+    return result == cuda::success
+               ? llvm::Error::success()
+               : driver.check(result, "cuTensorMapEncodeTiled(" + describe(key) + ")");
   };
   if (map.address != 0)
     return context.maps.get(map, out, encode);
@@ -223,7 +234,9 @@ llvm::Error LoadedKernel::launch(Runtime &runtime, const Recipe &recipe, Argumen
   // Parameters are passed by address, each in a block that is laid out as the kernel sees it.
   llvm::SmallVector<EncodedTensorMap, 8> block((recipe.parameterBytes + 127) / 128);
   unsigned char *bytes = block.empty() ? nullptr : block.front().bytes;
-  auto write = [&](const TileloomTensorMap &map, unsigned char *out) { return writeMap(runtime, map, out); };
+  auto write = [&](const TileloomTensorMap &map, unsigned char *out) {
+    return writeMap(runtime, map, out);
+  };
   if (llvm::Error error = fillParameters(recipe, arguments, *workspace, bytes, write))
     return error;
   llvm::SmallVector<void *, 32> parameters;
@@ -235,10 +248,10 @@ llvm::Error LoadedKernel::launch(Runtime &runtime, const Recipe &recipe, Argumen
   cuda::Result result = driver->launch(&config, function, parameters.data(), nullptr);
   if (result == cuda::success)
     return llvm::Error::success();
-  return driver.check(result, "kernel '" + recipe.kernel + "': cuLaunchKernelEx of (" + Twine(grid->x) + ", " +
-                                  Twine(grid->y) + ", " + Twine(grid->z) + ") CTAs, " +
-                                  Twine(recipe.threads) + " threads, " + Twine(recipe.sharedBytes) +
-                                  " bytes of shared memory");
+  return driver.check(result, "kernel '" + recipe.kernel + "': cuLaunchKernelEx of (" +
+                                  Twine(grid->x) + ", " + Twine(grid->y) + ", " + Twine(grid->z) +
+                                  ") CTAs, " + Twine(recipe.threads) + " threads, " +
+                                  Twine(recipe.sharedBytes) + " bytes of shared memory");
 }
 
 } // namespace tileloom::runtime

@@ -1,7 +1,7 @@
 //===- Recipe.cpp - Parsing the launch recipe -----------------------------===//
 //
-// JSON to Recipe, with every check that needs no arguments and no device. Unknown keys are refused, so that a recipe
-// from a newer compiler cannot be half understood.
+// JSON to Recipe, with every check that needs no arguments and no device. Unknown keys are refused,
+// so that a recipe from a newer compiler cannot be half understood.
 //
 //===----------------------------------------------------------------------===//
 #include "tileloom/Runtime/Recipe.h"
@@ -21,7 +21,8 @@ static TargetSpec parseTarget(const JsonReader &json) {
   target.name = json.string();
   llvm::StringRef rest = target.name;
   unsigned number = 0;
-  bool good = rest.consume_front("sm_") && !rest.consumeInteger(10, number) && number >= 50 && number < 10000;
+  bool good = rest.consume_front("sm_") && !rest.consumeInteger(10, number) && number >= 50 &&
+              number < 10000;
   if (good && (rest == "a" || rest == "f"))
     target.suffix = rest[0];
   else if (!rest.empty())
@@ -127,7 +128,8 @@ static Expression parseExpression(const JsonReader &json, llvm::ArrayRef<Argumen
   return result;
 }
 
-static ParameterSpec parseParameter(const JsonReader &json, llvm::ArrayRef<ArgumentSpec> arguments) {
+static ParameterSpec parseParameter(const JsonReader &json,
+                                    llvm::ArrayRef<ArgumentSpec> arguments) {
   using Kind = ParameterSpec::Kind;
   ParameterSpec spec;
   std::string kind = json["kind"].string();
@@ -191,7 +193,8 @@ static void parseLaunch(const JsonReader &json, Recipe &recipe) {
     std::vector<JsonReader> items = cluster.items(3, 3);
     for (size_t i = 0; i < items.size(); ++i)
       recipe.cluster[i] = items[i].integer(1, 16);
-    // 8 is the portable size; 16 is the most that a kernel may ask for (CUDA programming guide, clusters).
+    // 8 is the portable size; 16 is the most that a kernel may ask for (CUDA programming guide,
+    // clusters).
     if (recipe.clusterSize() > 16)
       cluster.fail("at most 16 CTAs");
   }
@@ -221,7 +224,8 @@ static void layOut(const JsonReader &json, Recipe &recipe) {
 
 llvm::Expected<Recipe> Recipe::parse(llvm::StringRef text) {
   if (!nestingIsShallow(text))
-    return makeError(ErrorKind::Recipe, "recipe: brackets nest deeper than 64; needed a launch recipe");
+    return makeError(ErrorKind::Recipe,
+                     "recipe: brackets nest deeper than 64; needed a launch recipe");
   llvm::Expected<llvm::json::Value> value = llvm::json::parse(text);
   if (!value)
     return makeError(ErrorKind::Recipe, "recipe: not JSON: " + llvm::toString(value.takeError()));

@@ -1,7 +1,7 @@
 //===- RecipeTensorMap.cpp - The tensor maps of a recipe ------------------===//
 //
-// The static half of the rules of cuTensorMapEncodeTiled (cuda.h, CUDA 13.0): rank, box, swizzle, interleave,
-// fill. The half that depends on the tensor is in TensorMap.cpp.
+// The static half of the rules of cuTensorMapEncodeTiled (cuda.h, CUDA 13.0): rank, box, swizzle,
+// interleave, fill. The half that depends on the tensor is in TensorMap.cpp.
 //
 //===----------------------------------------------------------------------===//
 #include "RecipeTensorMap.h"
@@ -63,8 +63,8 @@ static void checkPadded(const JsonReader &json, TensorMapSpec &spec) {
 }
 
 TensorMapSpec parseTensorMap(const JsonReader &json, const ArgumentSpec &argument) {
-  json.onlyKeys({"kind", "argument", "element", "box", "order", "swizzle", "swizzle_atom", "swizzle_flip",
-                 "interleave", "l2_promotion", "fill", "expand"});
+  json.onlyKeys({"kind", "argument", "element", "box", "order", "swizzle", "swizzle_atom",
+                 "swizzle_flip", "interleave", "l2_promotion", "fill", "expand"});
   TensorMapSpec spec;
   TileloomTensorMap &map = spec.fixed;
   map.magic = TILELOOM_TENSOR_MAP_MAGIC;
@@ -127,8 +127,8 @@ TensorMapSpec parseTensorMap(const JsonReader &json, const ArgumentSpec &argumen
     box[0].fail("a multiple of 16 bytes (" + llvm::Twine(128 / bits) + " elements of " +
                 elementName(spec.element) + ")");
   if (map.interleave == 0 && map.swizzle != 0 && !expand && innerBytes > swizzleBytes(map.swizzle))
-    box[0].fail("at most the swizzle width of " + llvm::Twine(swizzleBytes(map.swizzle)) + " bytes (" +
-                llvm::Twine(swizzleBytes(map.swizzle) * 8 / bits) + " elements)");
+    box[0].fail("at most the swizzle width of " + llvm::Twine(swizzleBytes(map.swizzle)) +
+                " bytes (" + llvm::Twine(swizzleBytes(map.swizzle) * 8 / bits) + " elements)");
   if (map.interleave != 0 && rank < 3)
     json["interleave"].fail("\"none\" for a tensor of rank below 3");
   if (map.interleave == 2) {

@@ -1,7 +1,7 @@
 //===- RecipeTensorMap.h - The tensor maps of a recipe --------------------===//
 //
-// Parses one `tensor_map` parameter and checks everything about it that does not depend on the argument, by
-// the rules of cuTensorMapEncodeTiled (cuda.h).
+// Parses one `tensor_map` parameter and checks everything about it that does not depend on the
+// argument, by the rules of cuTensorMapEncodeTiled (cuda.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILELOOM_RUNTIME_RECIPETENSORMAP_H

@@ -1,7 +1,8 @@
 //===- TensorMap.cpp - From a tensor argument to a tensor map -------------===//
 //
-// The half of the rules of cuTensorMapEncodeTiled (cuda.h, CUDA 13.0) that depends on the tensor: address and
-// stride alignment, extents, the unit innermost stride. The static half is in RecipeTensorMap.cpp.
+// The half of the rules of cuTensorMapEncodeTiled (cuda.h, CUDA 13.0) that depends on the tensor:
+// address and stride alignment, extents, the unit innermost stride. The static half is in
+// RecipeTensorMap.cpp.
 //
 //===----------------------------------------------------------------------===//
 #include "tileloom/Runtime/TensorMap.h"
@@ -20,7 +21,8 @@ constexpr int64_t maxStrideBytes = INT64_C(1) << 40;
 // Beyond this many maps the cache starts again: it then holds addresses of freed tensors, mostly.
 constexpr size_t maxCachedMaps = 4096;
 
-llvm::Expected<TileloomTensorMap> makeTensorMap(const Recipe &recipe, const ParameterSpec &parameter,
+llvm::Expected<TileloomTensorMap> makeTensorMap(const Recipe &recipe,
+                                                const ParameterSpec &parameter,
                                                 const TileloomArgument &argument) {
   const TensorMapSpec &spec = parameter.map;
   auto fail = [&](const Twine &text) {
@@ -53,7 +55,8 @@ llvm::Expected<TileloomTensorMap> makeTensorMap(const Recipe &recipe, const Para
     int64_t extent = argument.shape[axis];
     int64_t stride = argument.strides[axis];
     if (extent > maxExtent)
-      return fail("extent of dimension " + Twine(axis) + " is " + Twine(extent) + "; needed at most 2^32");
+      return fail("extent of dimension " + Twine(axis) + " is " + Twine(extent) +
+                  "; needed at most 2^32");
     map.extents[i] = extent;
     if (i == 0) {
       if (stride != 1 && extent != 1)
@@ -72,18 +75,20 @@ llvm::Expected<TileloomTensorMap> makeTensorMap(const Recipe &recipe, const Para
       continue;
     }
     if (stride < 0)
-      return fail("stride of dimension " + Twine(axis) + " is " + Twine(stride) + "; needed 0 or more");
+      return fail("stride of dimension " + Twine(axis) + " is " + Twine(stride) +
+                  "; needed 0 or more");
     if (stride >= maxStrideBytes * 8 / bits)
       return fail("stride of dimension " + Twine(axis) + " is " + Twine(stride) + " elements of " +
                   Twine(bits) + " bits; needed below 2^40 bytes");
     int64_t strideBits = stride * bits;
     if (strideBits % (spec.strideAlignment * 8) != 0)
       return fail("stride of dimension " + Twine(axis) + " is " + Twine(stride) + " elements (" +
-                  Twine(strideBits / 8) + " bytes); needed a multiple of " + Twine(spec.strideAlignment) +
-                  " bytes for TMA");
+                  Twine(strideBits / 8) + " bytes); needed a multiple of " +
+                  Twine(spec.strideAlignment) + " bytes for TMA");
     map.strides[i - 1] = strideBits / 8;
-    natural = extent < maxStrideBytes / std::max<int64_t>(strideBits / 8, 1) ? strideBits / 8 * extent
-                                                                             : maxStrideBytes;
+    natural = extent < maxStrideBytes / std::max<int64_t>(strideBits / 8, 1)
+                  ? strideBits / 8 * extent
+                  : maxStrideBytes;
     natural = std::max<int64_t>(natural, spec.strideAlignment);
   }
   return map;
@@ -111,8 +116,10 @@ size_t TensorMapCache::Hash::operator()(const TileloomTensorMap &map) const {
       llvm::ArrayRef<uint8_t>(reinterpret_cast<const uint8_t *>(&map), sizeof(map)));
 }
 
-// Maps are built by copying and assigning whole fields of a struct without holes, so comparing bytes is exact.
-bool TensorMapCache::Equal::operator()(const TileloomTensorMap &a, const TileloomTensorMap &b) const {
+// Maps are built by copying and assigning whole fields of a struct without holes, so comparing
+// bytes is exact.
+bool TensorMapCache::Equal::operator()(const TileloomTensorMap &a,
+                                       const TileloomTensorMap &b) const {
   return std::memcmp(&a, &b, sizeof(a)) == 0;
 }
 

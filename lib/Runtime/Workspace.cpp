@@ -1,7 +1,7 @@
 //===- Workspace.cpp - Device buffers of a kernel, one for each stream ----===//
 //
-// Streams are told apart by cuStreamGetId: a handle may be reused after its stream is destroyed, while that stream's last
-// launches still run.
+// Streams are told apart by cuStreamGetId: a handle may be reused after its stream is destroyed,
+// while that stream's last launches still run.
 //
 //===----------------------------------------------------------------------===//
 #include "tileloom/Runtime/Workspace.h"
@@ -28,9 +28,10 @@ llvm::Error WorkspacePool::tieToGraph(Runtime &runtime, cuda::Graph graph, cuda:
     return llvm::Error::success();
   auto reference = std::make_unique<GraphReference>(GraphReference{shared, address});
   cuda::UserObject object = nullptr;
-  if (llvm::Error error = driver.check(
-          driver->userObjectCreate(&object, reference.get(), graphGone, 1, cuda::userObjectNoDestructorSync),
-          "cuUserObjectCreate"))
+  if (llvm::Error error =
+          driver.check(driver->userObjectCreate(&object, reference.get(), graphGone, 1,
+                                                cuda::userObjectNoDestructorSync),
+                       "cuUserObjectCreate"))
     return error;
   reference.release(); // the object owns it now
   return driver.check(driver->graphRetainUserObject(graph, object, 1, cuda::graphUserObjectMove),
@@ -41,8 +42,9 @@ llvm::Expected<cuda::Pointer> WorkspacePool::make(Runtime &runtime, ContextState
   const Driver &driver = runtime.driver();
   RelaxedCapture relaxed(driver);
   cuda::Pointer address = 0;
-  if (llvm::Error error = driver.check(driver->memAlloc(&address, bytes),
-                                       "cuMemAlloc of " + llvm::Twine(bytes) + " bytes of workspace"))
+  if (llvm::Error error =
+          driver.check(driver->memAlloc(&address, bytes),
+                       "cuMemAlloc of " + llvm::Twine(bytes) + " bytes of workspace"))
     return error;
   if (zero)
     if (llvm::Error error = runtime.zeroNow(context, address, bytes)) {
@@ -62,9 +64,9 @@ llvm::Expected<cuda::Pointer> WorkspacePool::get(Runtime &runtime, ContextState 
     return error;
   int status = cuda::captureNone;
   cuda::Graph graph = nullptr;
-  if (llvm::Error error =
-          driver.check(driver->streamGetCaptureInfo(stream, &status, &entry.capture, &graph, nullptr, nullptr),
-                       "cuStreamGetCaptureInfo"))
+  if (llvm::Error error = driver.check(
+          driver->streamGetCaptureInfo(stream, &status, &entry.capture, &graph, nullptr, nullptr),
+          "cuStreamGetCaptureInfo"))
     return error;
   if (status != cuda::captureActive)
     entry.capture = 0;
@@ -79,8 +81,8 @@ llvm::Expected<cuda::Pointer> WorkspacePool::get(Runtime &runtime, ContextState 
       shared->spare.pop_back();
     }
   }
-  // Only this stream's thread looks for this entry (launching on one stream from two threads at once has no
-  // defined order anyway), so the lock need not be held while memory is made.
+  // Only this stream's thread looks for this entry (launching on one stream from two threads at
+  // once has no defined order anyway), so the lock need not be held while memory is made.
   if (!entry.address) {
     llvm::Expected<cuda::Pointer> made = make(runtime, context);
     if (!made)

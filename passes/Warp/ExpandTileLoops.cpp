@@ -12,11 +12,14 @@
 #include "passes/Warp/Passes.h"
 
 #include "dialects/Warp/Warp.h"
+#include "tileloom/Analysis/Roles.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace tileloom::warp {
@@ -72,6 +75,24 @@ FailureOr<Value> acquiresPerTile(AcquireOp acquire, ForEachTileOp tileLoop, Arit
   return count;
 }
 
+/// The extents of the tile grid as recipe expressions (docs/recipe.md), for the host to size the launch.
+void recordTiles(ForEachTileOp tileLoop, FunctionOpInterface function) {
+  Builder builder(tileLoop.getContext());
+  SmallVector<Attribute> extents;
+  for (Value extent : {tileLoop.getM(), tileLoop.getN()}) {
+    APInt constant;
+    auto argument = dyn_cast<BlockArgument>(extent);
+    if (matchPattern(extent, m_ConstantInt(&constant)))
+      extents.push_back(builder.getI64IntegerAttr(constant.getSExtValue()));
+    else if (argument && argument.getOwner()->getParentOp() == function)
+      extents.push_back(builder.getDictionaryAttr(
+          builder.getNamedAttr("argument", builder.getI64IntegerAttr(argument.getArgNumber()))));
+    else
+      return; // computed on the device: the host launches the whole machine
+  }
+  function->setAttr("nv.tiles", builder.getArrayAttr(extents));
+}
+
 LogicalResult expand(ForEachTileOp tileLoop) {
   OpBuilder builder(tileLoop);
   Location loc = tileLoop.getLoc();
@@ -79,6 +100,8 @@ LogicalResult expand(ForEachTileOp tileLoop) {
   auto role = tileLoop->getParentOfType<RoleOp>();
   auto function = tileLoop->getParentOfType<FunctionOpInterface>();
   auto launch = function ? function->getAttrOfType<LaunchAttr>(launchAttrName) : LaunchAttr();
+  if (function)
+    recordTiles(tileLoop, function);
   bool clusters = launch && launch.getCluster() > 1;
   bool alternate = tileLoop.getStep() == TileStep::Replica && role && role.getReplicas() > 1;
   Type i32 = builder.getI32Type();
@@ -108,6 +131,7 @@ LogicalResult expand(ForEachTileOp tileLoop) {
         result = failure();
         return;
       }
+      acquire->setAttr(alternateAttrName, builder.getUnitAttr());
       Value &sum = skipped[acquire.getRing()];
       sum = sum ? math.add(sum, *count) : *count;
     });

@@ -1,8 +1,8 @@
 //===- Context.h - CUDA contexts known to the runtime ---------------------===//
 //
-// One Runtime for each driver (in a program: one). It knows the contexts in which kernels were launched: the
-// device's limits, the cache of tensor maps, a stream of its own. Entering a context makes it current for the
-// time of a launch and afterwards restores what the caller had.
+// One Runtime for each driver (in a program: one). It knows the contexts in which kernels were
+// launched: the device's limits, the cache of tensor maps, a stream of its own. Entering a context
+// makes it current for the time of a launch and afterwards restores what the caller had.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILELOOM_RUNTIME_CONTEXT_H
@@ -17,8 +17,8 @@
 
 namespace tileloom::runtime {
 
-/// What the runtime keeps for one CUDA context. Identified by cuCtxGetId, since a context made after a device
-/// reset may have the address of the old one.
+/// What the runtime keeps for one CUDA context. Identified by cuCtxGetId, since a context made
+/// after a device reset may have the address of the old one.
 struct ContextState {
   unsigned long long id = 0;
   cuda::Context handle = nullptr;
@@ -36,7 +36,8 @@ class Runtime {
 public:
   explicit Runtime(std::unique_ptr<Driver> driver) : driverTable(std::move(driver)) {}
 
-  /// The one of the process, on the system's driver; opened at the first call, retried after failure.
+  /// The one of the process, on the system's driver; opened at the first call, retried after
+  /// failure.
   static llvm::Expected<Runtime *> get();
 
   const Driver &driver() const { return *driverTable; }
@@ -56,8 +57,8 @@ public:
     bool pushed;
   };
 
-  /// Enters the current context if it is on device `ordinal` (or `ordinal` is negative), else the primary context
-  /// of the device (of device 0 if none is asked for and none is current).
+  /// Enters the current context if it is on device `ordinal` (or `ordinal` is negative), else the
+  /// primary context of the device (of device 0 if none is asked for and none is current).
   llvm::Expected<Entered> enter(int32_t ordinal);
 
   /// Zeroes memory now, apart from all of the user's streams. Legal while other streams capture.

@@ -1,7 +1,7 @@
 //===- Cuda.h - The few CUDA driver types that the runtime uses -----------===//
 //
-// Declarations of the driver's C ABI (cuda.h of CUDA 13.0), so that no CUDA header is needed to build. Only
-// what a launch needs; values and layouts are part of the driver's stable ABI.
+// Declarations of the driver's C ABI (cuda.h of CUDA 13.0), so that no CUDA header is needed to
+// build. Only what a launch needs; values and layouts are part of the driver's stable ABI.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILELOOM_RUNTIME_CUDA_H

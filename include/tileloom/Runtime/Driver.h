@@ -1,8 +1,8 @@
 //===- Driver.h - The CUDA driver as a table of functions -----------------===//
 //
-// libcuda is opened at run time and looked up by symbol name. The table can be filled from any source of
-// symbols, so tests put a recording driver in its place. Optional functions (newer than CUDA 12.0, the first
-// release that knows tensor maps) are null where the driver lacks them.
+// libcuda is opened at run time and looked up by symbol name. The table can be filled from any
+// source of symbols, so tests put a recording driver in its place. Optional functions (newer than
+// CUDA 12.0, the first release that knows tensor maps) are null where the driver lacks them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILELOOM_RUNTIME_DRIVER_H
@@ -15,7 +15,8 @@
 
 namespace tileloom::runtime {
 
-// X(member, symbol, parameter types). The symbols are those that libcuda exports for the current versions.
+// X(member, symbol, parameter types). The symbols are those that libcuda exports for the current
+// versions.
 #define TILELOOM_CUDA_REQUIRED(X)                                                                  \
   X(init, "cuInit", (unsigned))                                                                    \
   X(getErrorName, "cuGetErrorName", (cuda::Result, const char **))                                 \
@@ -29,8 +30,7 @@ namespace tileloom::runtime {
   X(contextGetId, "cuCtxGetId", (cuda::Context, unsigned long long *))                             \
   X(contextPush, "cuCtxPushCurrent_v2", (cuda::Context))                                           \
   X(contextPop, "cuCtxPopCurrent_v2", (cuda::Context *))                                           \
-  X(moduleLoad, "cuModuleLoadDataEx",                                                              \
-    (cuda::Module *, const void *, unsigned, int *, void **))                                      \
+  X(moduleLoad, "cuModuleLoadDataEx", (cuda::Module *, const void *, unsigned, int *, void **))    \
   X(moduleUnload, "cuModuleUnload", (cuda::Module))                                                \
   X(moduleGetFunction, "cuModuleGetFunction", (cuda::Function *, cuda::Module, const char *))      \
   X(functionGetAttribute, "cuFuncGetAttribute", (int *, int, cuda::Function))                      \
@@ -41,7 +41,7 @@ namespace tileloom::runtime {
     (int *, cuda::Function, const cuda::LaunchConfig *))                                           \
   X(launch, "cuLaunchKernelEx", (const cuda::LaunchConfig *, cuda::Function, void **, void **))    \
   X(memAlloc, "cuMemAlloc_v2", (cuda::Pointer *, size_t))                                          \
-  X(pointerGetAttribute, "cuPointerGetAttribute", (void *, int, cuda::Pointer))                   \
+  X(pointerGetAttribute, "cuPointerGetAttribute", (void *, int, cuda::Pointer))                    \
   X(memFree, "cuMemFree_v2", (cuda::Pointer))                                                      \
   X(memsetAsync, "cuMemsetD8Async", (cuda::Pointer, unsigned char, size_t, cuda::Stream))          \
   X(streamCreate, "cuStreamCreate", (cuda::Stream *, unsigned))                                    \
@@ -86,8 +86,9 @@ private:
   DriverTable table;
 };
 
-/// While it lives, calls of this thread that may not be captured (allocation, module load) neither fail nor spoil a
-/// graph capture that is under way anywhere in the process (CUDA driver API, cuThreadExchangeStreamCaptureMode).
+/// While it lives, calls of this thread that may not be captured (allocation, module load) neither
+/// fail nor spoil a graph capture that is under way anywhere in the process (CUDA driver API,
+/// cuThreadExchangeStreamCaptureMode).
 class RelaxedCapture {
 public:
   explicit RelaxedCapture(const Driver &driver) : driver(driver) { exchange(); }

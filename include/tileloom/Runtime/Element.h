@@ -1,7 +1,7 @@
 //===- Element.h - Element types of kernel arguments ----------------------===//
 //
-// The element types that a recipe can name, their sizes, and the data type that a tensor map uses for each.
-// The numbers are those of the C API (TileloomElement).
+// The element types that a recipe can name, their sizes, and the data type that a tensor map uses
+// for each. The numbers are those of the C API (TileloomElement).
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILELOOM_RUNTIME_ELEMENT_H
@@ -29,12 +29,12 @@ bool isInteger(Element element);
 bool isFloat(Element element);
 bool isSigned(Element element);
 
-/// True if memory of elements `found` may be passed where the recipe says `needed`: the same type, or, for
-/// the signless i8..i64, an unsigned integer of the same width.
+/// True if memory of elements `found` may be passed where the recipe says `needed`: the same type,
+/// or, for the signless i8..i64, an unsigned integer of the same width.
 bool isCompatible(uint32_t found, Element needed);
 
-/// The CUtensorMapDataType (cuda.h) for tensors of `element`; `expand` asks for fp4 with the 8-byte gaps
-/// that the mixed-precision MMAs want in shared memory.
+/// The CUtensorMapDataType (cuda.h) for tensors of `element`; `expand` asks for fp4 with the 8-byte
+/// gaps that the mixed-precision MMAs want in shared memory.
 uint8_t tensorMapDataType(Element element, bool expand);
 
 } // namespace tileloom::runtime

@@ -1,8 +1,8 @@
 //===- Error.h - Errors of the runtime ------------------------------------===//
 //
-// Every failure of the runtime is an llvm::Error that holds a RuntimeError: a kind, which becomes the
-// status of the C API and the exception class in Python, and one line of text that says what was found and
-// what was needed.
+// Every failure of the runtime is an llvm::Error that holds a RuntimeError: a kind, which becomes
+// the status of the C API and the exception class in Python, and one line of text that says what
+// was found and what was needed.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILELOOM_RUNTIME_ERROR_H

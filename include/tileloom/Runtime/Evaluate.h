@@ -1,7 +1,7 @@
 //===- Evaluate.h - From arguments to grid and parameters -----------------===//
 //
-// The part of a launch that is arithmetic: how many CTAs, and which bytes each kernel parameter holds. Used by the
-// launch itself, and without a GPU by the C API and the simulator.
+// The part of a launch that is arithmetic: how many CTAs, and which bytes each kernel parameter
+// holds. Used by the launch itself, and without a GPU by the C API and the simulator.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILELOOM_RUNTIME_EVALUATE_H
@@ -17,13 +17,14 @@ struct Grid {
 };
 
 /// The grid for these (checked) arguments on a device with this many multiprocessors.
-llvm::Expected<Grid> computeGrid(const Recipe &recipe, Arguments arguments, int32_t multiprocessors);
+llvm::Expected<Grid> computeGrid(const Recipe &recipe, Arguments arguments,
+                                 int32_t multiprocessors);
 
 /// Writes the 128 bytes of a tensor map parameter.
 using MapWriter = llvm::function_ref<llvm::Error(const TileloomTensorMap &, unsigned char *)>;
 
-/// Fills `block` (recipe.parameterBytes, aligned to 64) from checked arguments. Workspace parameters get
-/// `workspace` + their offset.
+/// Fills `block` (recipe.parameterBytes, aligned to 64) from checked arguments. Workspace
+/// parameters get `workspace` + their offset.
 llvm::Error fillParameters(const Recipe &recipe, Arguments arguments, uint64_t workspace,
                            unsigned char *block, MapWriter writeMap);
 

@@ -1,14 +1,15 @@
 //===- Expression.h - Integer expressions of a recipe ---------------------===//
 //
-// The small language in which a recipe writes its grid: integers, integer scalar arguments, tensor extents, and seven
-// operations on them. Evaluation is exact on 64 bits: overflow and division by zero are errors, not wraps.
+// The small language in which a recipe writes its grid: integers, integer scalar arguments, tensor
+// extents, and seven operations on them. Evaluation is exact on 64 bits: overflow and division by
+// zero are errors, not wraps.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILELOOM_RUNTIME_EXPRESSION_H
 #define TILELOOM_RUNTIME_EXPRESSION_H
 
-#include "tileloom/Runtime/Error.h"
 #include "tileloom-c/Runtime.h"
+#include "tileloom/Runtime/Error.h"
 #include "llvm/ADT/ArrayRef.h"
 #include <vector>
 

@@ -1,7 +1,7 @@
 //===- Kernel.h - A compiled kernel and its launches ----------------------===//
 //
-// A kernel is an image (cubin or PTX) and its recipe. It is loaded into a context at its first launch there. A
-// launch checks the arguments, computes grid and parameters, and calls the driver.
+// A kernel is an image (cubin or PTX) and its recipe. It is loaded into a context at its first
+// launch there. A launch checks the arguments, computes grid and parameters, and calls the driver.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILELOOM_RUNTIME_KERNEL_H
@@ -20,7 +20,8 @@ public:
   load(Runtime &runtime, ContextState &context, const Recipe &recipe, const std::string &image);
 
   /// Launches on the current context; the arguments have passed checkArguments.
-  llvm::Error launch(Runtime &runtime, const Recipe &recipe, Arguments arguments, cuda::Stream stream);
+  llvm::Error launch(Runtime &runtime, const Recipe &recipe, Arguments arguments,
+                     cuda::Stream stream);
 
   /// Unloads; the context must be current.
   void release(Runtime &runtime);
@@ -44,7 +45,8 @@ private:
 
 class Kernel {
 public:
-  /// `image` may be empty for a kernel that is only evaluated. `runtime` is null for the one of the process.
+  /// `image` may be empty for a kernel that is only evaluated. `runtime` is null for the one of the
+  /// process.
   Kernel(std::string image, Recipe recipe, Runtime *runtime = nullptr)
       : image(std::move(image)), theRecipe(std::move(recipe)), runtime(runtime) {}
 

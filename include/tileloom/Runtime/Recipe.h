@@ -1,9 +1,9 @@
 //===- Recipe.h - The launch recipe, parsed -------------------------------===//
 //
-// The data of docs/recipe.md after parsing. Everything that does not depend on the arguments is checked
-// by the parser (indices, box sizes, swizzle widths, cluster sizes, ...), so the launch path only looks at the
-// arguments. Parameters carry their place in the parameter space: PTX aligns each to its own size, a tensor
-// map to 64 bytes (PTX ISA 5.5.8).
+// The data of docs/recipe.md after parsing. Everything that does not depend on the arguments is
+// checked by the parser (indices, box sizes, swizzle widths, cluster sizes, ...), so the launch
+// path only looks at the arguments. Parameters carry their place in the parameter space: PTX aligns
+// each to its own size, a tensor map to 64 bytes (PTX ISA 5.5.8).
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILELOOM_RUNTIME_RECIPE_H
@@ -60,7 +60,8 @@ struct GridSpec {
   std::vector<Expression> extents; ///< tiles if persistent; otherwise x, y, z
 };
 
-/// The target of the kernel, "sm_90a": `suffix` is 0, 'a' (exactly this device) or 'f' (this family).
+/// The target of the kernel, "sm_90a": `suffix` is 0, 'a' (exactly this device) or 'f' (this
+/// family).
 struct TargetSpec {
   std::string name;
   int major = 0;

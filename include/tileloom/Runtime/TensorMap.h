@@ -1,8 +1,8 @@
 //===- TensorMap.h - From a tensor argument to a tensor map ---------------===//
 //
-// Makes the numbers of a tensor map (TileloomTensorMap) of a tensor argument and checks them by the rules of
-// cuTensorMapEncodeTiled (cuda.h); and the cache of encoded maps. A map is a pure function of these numbers, so
-// the numbers are the key.
+// Makes the numbers of a tensor map (TileloomTensorMap) of a tensor argument and checks them by the
+// rules of cuTensorMapEncodeTiled (cuda.h); and the cache of encoded maps. A map is a pure function
+// of these numbers, so the numbers are the key.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILELOOM_RUNTIME_TENSORMAP_H
@@ -17,9 +17,10 @@ namespace tileloom::runtime {
 
 static_assert(sizeof(TileloomTensorMap) == 128, "stands in for the 128-byte CUtensorMap");
 
-/// The map of `argument` for `parameter`. A tensor without elements has no map: it gets address 0 and extents of 1,
-/// and the caller puts in the address of memory that may be read and written.
-llvm::Expected<TileloomTensorMap> makeTensorMap(const Recipe &recipe, const ParameterSpec &parameter,
+/// The map of `argument` for `parameter`. A tensor without elements has no map: it gets address 0
+/// and extents of 1, and the caller puts in the address of memory that may be read and written.
+llvm::Expected<TileloomTensorMap> makeTensorMap(const Recipe &recipe,
+                                                const ParameterSpec &parameter,
                                                 const TileloomArgument &argument);
 
 /// One line with all numbers of a map, for error messages.

@@ -1,9 +1,9 @@
 //===- Workspace.h - Device buffers of a kernel, one for each stream ------===//
 //
-// Launches on one stream are ordered and share a buffer; launches on different streams may overlap and do not. A
-// captured launch gets a buffer of its graph, for the graph may be replayed on any stream; the buffer comes back when
-// the graph and all its executables are gone. "Zero" buffers are zeroed when they are made; kernels hand them back
-// zeroed.
+// Launches on one stream are ordered and share a buffer; launches on different streams may overlap
+// and do not. A captured launch gets a buffer of its graph, for the graph may be replayed on any
+// stream; the buffer comes back when the graph and all its executables are gone. "Zero" buffers are
+// zeroed when they are made; kernels hand them back zeroed.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILELOOM_RUNTIME_WORKSPACE_H
@@ -16,7 +16,8 @@ namespace tileloom::runtime {
 class WorkspacePool {
 public:
   /// `bytes` for each stream; 0 makes every call return 0.
-  WorkspacePool(uint64_t bytes, bool zero) : shared(std::make_shared<Shared>()), bytes(bytes), zero(zero) {}
+  WorkspacePool(uint64_t bytes, bool zero)
+      : shared(std::make_shared<Shared>()), bytes(bytes), zero(zero) {}
 
   /// The buffer for a launch on `stream`. Legal while the stream, or any other, captures.
   llvm::Expected<cuda::Pointer> get(Runtime &runtime, ContextState &context, cuda::Stream stream);

@@ -1,6 +1,7 @@
 /*===- RuntimeTest.c - The C API of the runtime from C ---------------------===*\
 |*
-|* Create, evaluate, launch, error texts and release, in plain C. Prints what failed and returns how many.
+|* Create, evaluate, launch, error texts and release, in plain C. Prints what failed and returns how
+many.
 |*
 \*===----------------------------------------------------------------------===*/
 #include "tileloom-c/Runtime.h"
@@ -20,8 +21,10 @@ static const char recipe[] =
     "{\"version\": 1, \"kernel\": \"k\", \"target\": \"sm_90a\","
     " \"arguments\": [{\"name\": \"a\", \"kind\": \"tensor\", \"element\": \"f32\", \"rank\": 2},"
     "                 {\"name\": \"n\", \"kind\": \"scalar\", \"element\": \"i32\"}],"
-    " \"parameters\": [{\"kind\": \"tensor_map\", \"argument\": 0, \"box\": [32, 8], \"swizzle\": 128},"
-    "                  {\"kind\": \"argument\", \"argument\": 1}, {\"kind\": \"workspace\", \"bytes\": 16}],"
+    " \"parameters\": [{\"kind\": \"tensor_map\", \"argument\": 0, \"box\": [32, 8], \"swizzle\": "
+    "128},"
+    "                  {\"kind\": \"argument\", \"argument\": 1}, {\"kind\": \"workspace\", "
+    "\"bytes\": 16}],"
     " \"launch\": {\"grid\": {\"x\": {\"argument\": 1}}, \"threads\": 64}}";
 
 static TileloomArgument tensor(void) {
@@ -80,9 +83,11 @@ static void launch(TileloomKernel *kernel) {
   CHECK(tileloomKernelPreload(kernel, 99) == TILELOOM_DRIVER_ERROR);
   arguments[0].rank = 1000000;
   CHECK(tileloomKernelLaunch(kernel, arguments, 2, NULL) == TILELOOM_ARGUMENT_ERROR);
-  CHECK(!strcmp(tileloomKernelError(kernel), "kernel 'k', argument 0: rank is 1000000; needed at most 8"));
+  CHECK(!strcmp(tileloomKernelError(kernel),
+                "kernel 'k', argument 0: rank is 1000000; needed at most 8"));
   CHECK(tileloomKernelLaunch(kernel, NULL, 2, NULL) == TILELOOM_ARGUMENT_ERROR);
-  CHECK(!strcmp(tileloomKernelError(kernel), "the arguments are a null pointer; needed 2 arguments"));
+  CHECK(
+      !strcmp(tileloomKernelError(kernel), "the arguments are a null pointer; needed 2 arguments"));
 }
 
 int main(void) {

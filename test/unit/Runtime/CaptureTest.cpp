@@ -1,7 +1,7 @@
 //===- CaptureTest.cpp - Workspaces, streams and graph capture ------------===//
 //
-// The fake driver spoils a capture as the real one does: when a thread that is not in relaxed mode allocates, loads or
-// synchronises meanwhile.
+// The fake driver spoils a capture as the real one does: when a thread that is not in relaxed mode
+// allocates, loads or synchronises meanwhile.
 //
 //===----------------------------------------------------------------------===//
 #include "Fake.h"
@@ -83,7 +83,8 @@ TEST_F(CaptureTest, ReleaseWhileAnotherStreamCaptures) {
 }
 
 TEST_F(CaptureTest, CapturedLaunchHasItsGraphsWorkspace) {
-  // A graph can be replayed on any stream, so its buffer may not be that of the stream it was captured on.
+  // A graph can be replayed on any stream, so its buffer may not be that of the stream it was
+  // captured on.
   std::string eager = launch(9);
   set("capture=9,graph=1");
   std::string captured = launch(9);

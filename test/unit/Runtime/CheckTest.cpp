@@ -3,8 +3,8 @@
 // One wrong argument for each check, with the text that the user reads.
 //
 //===----------------------------------------------------------------------===//
-#include "Support.h"
 #include "tileloom/Runtime/Check.h"
+#include "Support.h"
 
 using namespace tileloom::runtime;
 
@@ -76,21 +76,25 @@ TEST_F(Check, Divisible) {
 
 TEST_F(Check, Specialised) {
   recipe = good(Recipe::parse(recipeText(
-      R"({"name": "a", "kind": "tensor", "element": "bf16", "rank": 2, "shape": [null, 64], "strides": [null, 1]})", "",
-      gridOne)));
+      R"({"name": "a", "kind": "tensor", "element": "bf16", "rank": 2, "shape": [null, 64], "strides": [null, 1]})",
+      "", gridOne)));
   given = {tensor(TILELOOM_BF16, {100, 64}, {64, 1})};
   EXPECT_EQ(run(), "");
   given[0].shape[1] = 128;
-  EXPECT_EQ(run(), "kernel 'k', argument 0 'a': extent of dimension 1 is 128; needed 64, for which the kernel was "
+  EXPECT_EQ(run(), "kernel 'k', argument 0 'a': extent of dimension 1 is 128; needed 64, for which "
+                   "the kernel was "
                    "specialised");
   given[0].shape[1] = 64;
   given[0].strides[1] = 2;
-  EXPECT_EQ(run(), "kernel 'k', argument 0 'a': stride of dimension 1 is 2; needed 1, for which the kernel was "
-                   "specialised");
+  EXPECT_EQ(
+      run(),
+      "kernel 'k', argument 0 'a': stride of dimension 1 is 2; needed 1, for which the kernel was "
+      "specialised");
 }
 
 static std::string onDevice(const std::string &target, int major, int minor) {
-  std::string json = recipeText("", "", R"("grid": {"x": 1}, "shared_bytes": 232448, "cluster": [2, 1, 1])");
+  std::string json =
+      recipeText("", "", R"("grid": {"x": 1}, "shared_bytes": 232448, "cluster": [2, 1, 1])");
   json.replace(json.find("sm_90a"), 6, target);
   TileloomDevice device = hopper();
   device.major = major;
@@ -107,15 +111,18 @@ TEST(CheckDevice, Architecture) {
   EXPECT_NE(onDevice("sm_100f", 12, 0), "");
   EXPECT_EQ(onDevice("sm_90", 10, 0), "");
   EXPECT_NE(onDevice("sm_90", 8, 9), "");
-  EXPECT_EQ(onDevice("sm_80", 8, 0), "kernel 'k': a cluster of 2 CTAs; GPU has no clusters (needed sm_90 or later)");
+  EXPECT_EQ(onDevice("sm_80", 8, 0),
+            "kernel 'k': a cluster of 2 CTAs; GPU has no clusters (needed sm_90 or later)");
 }
 
 TEST(CheckDevice, Limits) {
-  Recipe recipe = good(Recipe::parse(recipeText("", "", R"("grid": {"x": 1}, "shared_bytes": 232449)")));
+  Recipe recipe =
+      good(Recipe::parse(recipeText("", "", R"("grid": {"x": 1}, "shared_bytes": 232449)")));
   EXPECT_EQ(text(checkDevice(recipe, hopper(), "GPU")),
             "kernel 'k': 232449 bytes of shared memory a block; GPU allows 232448");
   recipe.sharedBytes = 0;
   TileloomDevice small = hopper();
   small.maxThreads = 64;
-  EXPECT_EQ(text(checkDevice(recipe, small, "GPU")), "kernel 'k': 128 threads a block; GPU allows 64");
+  EXPECT_EQ(text(checkDevice(recipe, small, "GPU")),
+            "kernel 'k': 128 threads a block; GPU allows 64");
 }

@@ -21,7 +21,8 @@ TEST_F(DriverTest, MissingSymbol) {
     return std::string(name) == "cuTensorMapEncodeTiled" ? nullptr : dlsym(library, name);
   };
   EXPECT_EQ(text(Driver::fromSymbols(old, "libcuda.so.1")),
-            "the CUDA driver libcuda.so.1 has no cuTensorMapEncodeTiled; needed a driver for CUDA 12.0 or later");
+            "the CUDA driver libcuda.so.1 has no cuTensorMapEncodeTiled; needed a driver for CUDA "
+            "12.0 or later");
 }
 
 TEST_F(DriverTest, OptionalSymbolsMayLack) {
@@ -33,8 +34,9 @@ TEST_F(DriverTest, OptionalSymbolsMayLack) {
 
 TEST_F(DriverTest, FailedInit) {
   set("fail=cuInit,fail_code=100");
-  EXPECT_EQ(text(Driver::fromSymbols([&](const char *name) { return dlsym(library, name); }, "fake")),
-            "cuInit: CUDA_ERROR_FAKE (100): fake text");
+  EXPECT_EQ(
+      text(Driver::fromSymbols([&](const char *name) { return dlsym(library, name); }, "fake")),
+      "cuInit: CUDA_ERROR_FAKE (100): fake text");
 }
 
 TEST_F(DriverTest, CurrentContextIsUsedAsItIs) {

@@ -3,8 +3,8 @@
 // Grid arithmetic of persistent and plain grids, and the bytes of the parameters.
 //
 //===----------------------------------------------------------------------===//
-#include "Support.h"
 #include "tileloom/Runtime/Evaluate.h"
+#include "Support.h"
 #include <cstring>
 
 using namespace tileloom::runtime;
@@ -12,12 +12,14 @@ using namespace tileloom::runtime;
 static const char *const sizes =
     R"({"name": "m", "kind": "scalar", "element": "i64"}, {"name": "n", "kind": "scalar", "element": "i64"})";
 
-static llvm::Expected<Grid> grid(const std::string &launch, int64_t m, int64_t n, int multiprocessors = 132) {
+static llvm::Expected<Grid> grid(const std::string &launch, int64_t m, int64_t n,
+                                 int multiprocessors = 132) {
   Recipe recipe = good(Recipe::parse(recipeText(sizes, "", launch)));
   TileloomArgument arguments[] = {scalar(TILELOOM_I64, m), scalar(TILELOOM_I64, n)};
   return computeGrid(recipe, arguments, multiprocessors);
 }
-static const std::string persistent = R"("grid": {"persistent": true, "tiles": [{"argument": 0}, {"argument": 1}]})";
+static const std::string persistent =
+    R"("grid": {"persistent": true, "tiles": [{"argument": 0}, {"argument": 1}]})";
 static const std::string plain = R"("grid": {"x": {"argument": 0}, "y": {"argument": 1}})";
 
 TEST(Grid, PersistentIsTheSmallerOfTilesAndResident) {
@@ -50,7 +52,8 @@ TEST(Grid, ZeroExtentLaunchesNothing) {
 
 TEST(Grid, Limits) {
   EXPECT_EQ(good(grid(plain, 0x7fffffff, 65535)).y, 65535u);
-  EXPECT_EQ(text(grid(plain, 0x80000000, 1)), "kernel 'k': grid x is 2147483648; needed at most 2147483647");
+  EXPECT_EQ(text(grid(plain, 0x80000000, 1)),
+            "kernel 'k': grid x is 2147483648; needed at most 2147483647");
   EXPECT_EQ(text(grid(plain, 1, 65536)), "kernel 'k': grid y is 65536; needed at most 65535");
   EXPECT_EQ(text(grid(plain, -1, 1)), "kernel 'k': grid extent 0 is -1; needed 0 or more");
   EXPECT_EQ(text(grid(plain + R"(, "cluster": [1, 2, 1])", 3, 3)),
@@ -58,13 +61,15 @@ TEST(Grid, Limits) {
 }
 
 TEST(Evaluate, ParameterBytes) {
-  std::string arguments = std::string(tensorA) + R"(, {"name": "s", "kind": "scalar", "element": "f32"})";
+  std::string arguments =
+      std::string(tensorA) + R"(, {"name": "s", "kind": "scalar", "element": "f32"})";
   std::string parameters = R"({"kind": "tensor_map", "argument": 0, "box": [64, 8]},
       {"kind": "argument", "argument": 1}, {"kind": "argument", "argument": 0},
       {"kind": "dimension", "argument": 0, "axis": 0, "element": "i32"}, {"kind": "stride", "argument": 0, "axis": 0},
       {"kind": "workspace", "bytes": 24, "zero": true})";
   Recipe recipe = good(Recipe::parse(recipeText(arguments, parameters, gridOne)));
-  TileloomArgument given[] = {tensor(TILELOOM_BF16, {100, 64}, {72, 1}, 0xabc0), scalar(TILELOOM_F32, 0x3f800000)};
+  TileloomArgument given[] = {tensor(TILELOOM_BF16, {100, 64}, {72, 1}, 0xabc0),
+                              scalar(TILELOOM_F32, 0x3f800000)};
   auto result = good(evaluateLaunch(recipe, given, hopper()));
   const TileloomLaunch &launch = result->launch;
   EXPECT_EQ(launch.grid[0], 1u);
@@ -72,7 +77,8 @@ TEST(Evaluate, ParameterBytes) {
   ASSERT_EQ(launch.parameterCount, 6u);
   auto value = [&](unsigned index) {
     uint64_t bits = 0;
-    std::memcpy(&bits, launch.bytes + launch.parameters[index].offset, launch.parameters[index].size);
+    std::memcpy(&bits, launch.bytes + launch.parameters[index].offset,
+                launch.parameters[index].size);
     return bits;
   };
   TileloomTensorMap map;
@@ -91,18 +97,20 @@ TEST(Evaluate, ParameterBytes) {
 }
 
 TEST(Evaluate, ThirtyTwoBitExtents) {
-  Recipe recipe = good(Recipe::parse(
-      recipeText(tensorA, R"({"kind": "dimension", "argument": 0, "axis": 0, "element": "i32"})", gridOne)));
+  Recipe recipe = good(Recipe::parse(recipeText(
+      tensorA, R"({"kind": "dimension", "argument": 0, "axis": 0, "element": "i32"})", gridOne)));
   TileloomArgument given[] = {tensor(TILELOOM_BF16, {INT64_C(1) << 31, 64}, {64, 1})};
   EXPECT_EQ(text(evaluateLaunch(recipe, given, hopper())),
-            "kernel 'k', argument 0 'a' (k.mlir:3:12): extent of dimension 0 is 2147483648; needed at most 2^31-1, as "
+            "kernel 'k', argument 0 'a' (k.mlir:3:12): extent of dimension 0 is 2147483648; needed "
+            "at most 2^31-1, as "
             "the kernel counts in 32 bits");
 }
 
 TEST(Evaluate, EmptyGridNeedsNoValidMap) {
   // Rows of 511 elements are no TMA tensor, but nothing is launched.
-  Recipe recipe = good(Recipe::parse(recipeText(tensorA, R"({"kind": "tensor_map", "argument": 0, "box": [64, 8]})",
-                                                R"("grid": {"x": {"dimension": [0, 0]}})")));
+  Recipe recipe = good(
+      Recipe::parse(recipeText(tensorA, R"({"kind": "tensor_map", "argument": 0, "box": [64, 8]})",
+                               R"("grid": {"x": {"dimension": [0, 0]}})")));
   TileloomArgument given[] = {tensor(TILELOOM_BF16, {0, 511}, {511, 1}, 0)};
   EXPECT_EQ(good(evaluateLaunch(recipe, given, hopper()))->launch.grid[0], 0u);
 }

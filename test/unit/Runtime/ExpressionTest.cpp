@@ -42,7 +42,8 @@ TEST(Expression, DivisionsRoundAsTheyAreCalled) {
 }
 
 TEST(Expression, ErrorsInsteadOfWraps) {
-  EXPECT_EQ(text(apply(Op::CeilDiv, 5, 0).evaluate({})), "grid: 5 divided by 0; needed a divisor above 0");
+  EXPECT_EQ(text(apply(Op::CeilDiv, 5, 0).evaluate({})),
+            "grid: 5 divided by 0; needed a divisor above 0");
   EXPECT_EQ(text(apply(Op::FloorDiv, 5, -2).evaluate({})),
             "grid: 5 divided by -2; needed a divisor above 0");
   EXPECT_EQ(text(apply(Op::Mul, INT64_MAX, 2).evaluate({})),

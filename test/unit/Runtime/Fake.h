@@ -1,6 +1,7 @@
 //===- Fake.h - The recording driver in a unit test -----------------------===//
 //
-// A fixture that opens test/fake_cuda, resets it, and gives a Runtime on it. Expectations are made on the log of calls.
+// A fixture that opens test/fake_cuda, resets it, and gives a Runtime on it. Expectations are made
+// on the log of calls.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILELOOM_TEST_UNIT_RUNTIME_FAKE_H
@@ -25,8 +26,8 @@ struct FakeDriver : testing::Test {
 
   Runtime &runtime() {
     if (!theRuntime)
-      theRuntime = std::make_unique<Runtime>(
-          good(Driver::fromSymbols([&](const char *name) { return dlsym(library, name); }, "fake")));
+      theRuntime = std::make_unique<Runtime>(good(
+          Driver::fromSymbols([&](const char *name) { return dlsym(library, name); }, "fake")));
     return *theRuntime;
   }
 
@@ -49,8 +50,10 @@ struct FakeDriver : testing::Test {
     return at == std::string::npos ? "" : text.substr(at, text.find('\n', at) - at);
   }
 
-  Kernel kernel(const std::string &arguments, const std::string &parameters, const std::string &launch) {
-    return Kernel("// PTX", good(Recipe::parse(recipeText(arguments, parameters, launch))), &runtime());
+  Kernel kernel(const std::string &arguments, const std::string &parameters,
+                const std::string &launch) {
+    return Kernel("// PTX", good(Recipe::parse(recipeText(arguments, parameters, launch))),
+                  &runtime());
   }
   static cuda::Stream stream(uintptr_t number) { return reinterpret_cast<cuda::Stream>(number); }
 

@@ -1,7 +1,7 @@
 //===- LaunchTest.cpp - A compiled kernel and its launches ----------------===//
 //
-// What reaches the driver: the configuration, the parameter bytes, the tensor map calls, the loads; and what never
-// reaches it.
+// What reaches the driver: the configuration, the parameter bytes, the tensor map calls, the loads;
+// and what never reaches it.
 //
 //===----------------------------------------------------------------------===//
 #include "Fake.h"
@@ -10,16 +10,18 @@ using namespace tileloom::runtime;
 
 namespace {
 struct LaunchTest : FakeDriver {
-  const std::string mapA = R"({"kind": "tensor_map", "argument": 0, "box": [64, 8], "swizzle": 128, "l2_promotion": 256})";
+  const std::string mapA =
+      R"({"kind": "tensor_map", "argument": 0, "box": [64, 8], "swizzle": 128, "l2_promotion": 256})";
   std::vector<TileloomArgument> given = {tensor(TILELOOM_BF16, {100, 64}, {72, 1}, 0xabc0)};
 };
 } // namespace
 
 TEST_F(LaunchTest, ConfigurationAndParameters) {
-  Kernel k = kernel(std::string(tensorA) + R"(, {"name": "n", "kind": "scalar", "element": "i32"})",
-                    R"({"kind": "argument", "argument": 1}, {"kind": "argument", "argument": 0},
+  Kernel k = kernel(
+      std::string(tensorA) + R"(, {"name": "n", "kind": "scalar", "element": "i32"})",
+      R"({"kind": "argument", "argument": 1}, {"kind": "argument", "argument": 0},
                        {"kind": "stride", "argument": 0, "axis": 0})",
-                    R"("grid": {"x": {"argument": 1}, "y": 2}, "cluster": [2, 1, 1], "shared_bytes": 100000,
+      R"("grid": {"x": {"argument": 1}, "y": 2}, "cluster": [2, 1, 1], "shared_bytes": 100000,
                        "cooperative": false, "dependent": true)");
   set("parameters=3");
   auto setParameter = function<void(int, size_t, size_t)>("fakeCudaSetParameter");
@@ -30,7 +32,8 @@ TEST_F(LaunchTest, ConfigurationAndParameters) {
   EXPECT_EQ(text(k.launch(given, stream(0x55))), "");
   std::string calls = log();
   EXPECT_EQ(line(calls, "cuLaunchKernelEx"),
-            "cuLaunchKernelEx grid=6x2x1 block=128x1x1 shared=100000 stream=0x55 cluster=2x1x1 attribute6=1");
+            "cuLaunchKernelEx grid=6x2x1 block=128x1x1 shared=100000 stream=0x55 cluster=2x1x1 "
+            "attribute6=1");
   EXPECT_EQ(line(calls, "parameter 0"), "parameter 0 06000000");
   EXPECT_EQ(line(calls, "parameter 1"), "parameter 1 c0ab000000000000");
   EXPECT_EQ(line(calls, "parameter 2"), "parameter 2 4800000000000000");
@@ -61,9 +64,10 @@ TEST_F(LaunchTest, LoadedOnceEncodedOnce) {
   EXPECT_EQ(count(calls, "cuModuleLoadDataEx"), 1);
   EXPECT_EQ(count(calls, "cuLaunchKernelEx"), 3);
   EXPECT_EQ(count(calls, "cuTensorMapEncodeTiled"), 1);
-  EXPECT_EQ(line(calls, "cuTensorMapEncodeTiled"),
-            "cuTensorMapEncodeTiled type=9 rank=2 address=0xabc0 extents=64,100 strides=144 box=64,8 "
-            "element_strides=1,1 interleave=0 swizzle=3 promotion=3 fill=0");
+  EXPECT_EQ(
+      line(calls, "cuTensorMapEncodeTiled"),
+      "cuTensorMapEncodeTiled type=9 rank=2 address=0xabc0 extents=64,100 strides=144 box=64,8 "
+      "element_strides=1,1 interleave=0 swizzle=3 promotion=3 fill=0");
 }
 
 TEST_F(LaunchTest, LoadedOnceForEachDevice) {
@@ -119,7 +123,8 @@ TEST_F(LaunchTest, AssemblerLogIsInTheError) {
   set("fail=cuModuleLoadDataEx,fail_code=218");
   Kernel k = kernel(tensorA, "", gridOne);
   EXPECT_EQ(text(k.launch(given, nullptr)),
-            "kernel 'k' for sm_90a on CUDA device 0 (Fake 0): cuModuleLoadDataEx, whose log says: ptxas: line 7: "
+            "kernel 'k' for sm_90a on CUDA device 0 (Fake 0): cuModuleLoadDataEx, whose log says: "
+            "ptxas: line 7: "
             "unknown instruction: CUDA_ERROR_INVALID_PTX (218): fake text");
   set("fail=");
   EXPECT_EQ(text(k.launch(given, nullptr)), ""); // a failed load is tried again
@@ -153,9 +158,13 @@ TEST_F(LaunchTest, DeviceLimits) {
   };
   EXPECT_EQ(launch("major=10", ""), prefix + "compiled for sm_90a; " + gpu + " is sm_100");
   EXPECT_EQ(launch("static_shared=1000", R"(, "shared_bytes": 232000)"),
-            prefix + "233000 bytes of shared memory a block (1000 of them static); " + gpu + " allows 232448");
-  EXPECT_EQ(launch("function_threads=96,registers=255", ""),
-            prefix + "128 threads a block; its 255 registers a thread and its launch bounds allow 96 on " + gpu);
+            prefix + "233000 bytes of shared memory a block (1000 of them static); " + gpu +
+                " allows 232448");
+  EXPECT_EQ(
+      launch("function_threads=96,registers=255", ""),
+      prefix +
+          "128 threads a block; its 255 registers a thread and its launch bounds allow 96 on " +
+          gpu);
   EXPECT_EQ(launch("cooperative=0", R"(, "cooperative": true)"),
             prefix + "needs a cooperative launch, which " + gpu + " does not support");
   EXPECT_EQ(launch("", R"(, "cooperative": true)"),
@@ -164,19 +173,22 @@ TEST_F(LaunchTest, DeviceLimits) {
   EXPECT_EQ(line(log(), "cuLaunchKernelEx"),
             "cuLaunchKernelEx grid=133x1x1 block=128x1x1 shared=0 stream=(nil) attribute2=1");
   EXPECT_EQ(launch("blocks=0", ""),
-            prefix + "128 threads, 0 bytes of shared memory and clusters of 1 do not fit on " + gpu);
+            prefix + "128 threads, 0 bytes of shared memory and clusters of 1 do not fit on " +
+                gpu);
 }
 
 TEST_F(LaunchTest, DriverRefusals) {
   Kernel k = kernel(tensorA, mapA, gridOne);
   set("fail=cuLaunchKernelEx,fail_code=1");
-  EXPECT_EQ(text(k.launch(given, nullptr)),
-            "kernel 'k': cuLaunchKernelEx of (1, 1, 1) CTAs, 128 threads, 0 bytes of shared memory: "
-            "CUDA_ERROR_INVALID_VALUE (1): fake text");
+  EXPECT_EQ(
+      text(k.launch(given, nullptr)),
+      "kernel 'k': cuLaunchKernelEx of (1, 1, 1) CTAs, 128 threads, 0 bytes of shared memory: "
+      "CUDA_ERROR_INVALID_VALUE (1): fake text");
   set("fail=cuTensorMapEncodeTiled");
   given[0].value = 0x2000;
   EXPECT_EQ(text(k.launch(given, nullptr)),
-            "cuTensorMapEncodeTiled(address 0x2000, type 9, extents [64, 100], byte strides [144], box [64, 8], swizzle "
+            "cuTensorMapEncodeTiled(address 0x2000, type 9, extents [64, 100], byte strides [144], "
+            "box [64, 8], swizzle "
             "3, interleave 0): CUDA_ERROR_INVALID_VALUE (1): fake text");
 }
 

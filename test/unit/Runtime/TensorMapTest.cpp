@@ -3,29 +3,32 @@
 // Order of dimensions, byte strides, the rules of cuTensorMapEncodeTiled, and the cache.
 //
 //===----------------------------------------------------------------------===//
-#include "Support.h"
 #include "tileloom/Runtime/TensorMap.h"
+#include "Support.h"
 #include <cstring>
 
 using namespace tileloom::runtime;
 
 static Recipe withMap(const std::string &element, int rank, const std::string &more) {
-  return good(Recipe::parse(
-      recipeText(R"({"name": "a", "kind": "tensor", "element": ")" + element + R"(", "rank": )" +
-                     std::to_string(rank) + "}",
-                 R"({"kind": "tensor_map", "argument": 0, )" + more + "}", gridOne)));
+  return good(
+      Recipe::parse(recipeText(R"({"name": "a", "kind": "tensor", "element": ")" + element +
+                                   R"(", "rank": )" + std::to_string(rank) + "}",
+                               R"({"kind": "tensor_map", "argument": 0, )" + more + "}", gridOne)));
 }
-static llvm::Expected<TileloomTensorMap> make(const Recipe &recipe, const TileloomArgument &argument) {
+static llvm::Expected<TileloomTensorMap> make(const Recipe &recipe,
+                                              const TileloomArgument &argument) {
   return makeTensorMap(recipe, recipe.parameters[0], argument);
 }
-static std::vector<uint64_t> list(const uint64_t *values, unsigned count) { return {values, values + count}; }
+static std::vector<uint64_t> list(const uint64_t *values, unsigned count) {
+  return {values, values + count};
+}
 static const std::string prefix = "kernel 'k', argument 0 'a': ";
 
 TEST(TensorMap, DimensionsAreReversed) {
   // q[B, S, H, D] = [2, 100, 3, 64], a view of one row block of D for each head.
   Recipe recipe = withMap("bf16", 4, R"("box": [64, 1, 128, 1], "swizzle": 128)");
-  TileloomTensorMap map =
-      good(make(recipe, tensor(TILELOOM_BF16, {2, 100, 3, 64}, {19200, 192, 64, 1}, 0x7f0000000010)));
+  TileloomTensorMap map = good(
+      make(recipe, tensor(TILELOOM_BF16, {2, 100, 3, 64}, {19200, 192, 64, 1}, 0x7f0000000010)));
   EXPECT_EQ(map.rank, 4);
   EXPECT_EQ(map.address, 0x7f0000000010u);
   EXPECT_EQ(list(map.extents, 4), (std::vector<uint64_t>{64, 3, 100, 2}));
@@ -52,15 +55,18 @@ TEST(TensorMap, LargeTensorsCountIn64Bits) {
   EXPECT_EQ(map.strides[0], UINT64_C(1) << 32);
   EXPECT_EQ(text(make(recipe, tensor(TILELOOM_F32, {rows + 1, columns}, {columns, 1}))),
             prefix + "extent of dimension 0 is 4294967297; needed at most 2^32");
-  EXPECT_EQ(text(make(recipe, tensor(TILELOOM_F32, {2, 8}, {INT64_C(1) << 38, 1}))),
-            prefix + "stride of dimension 0 is 274877906944 elements of 32 bits; needed below 2^40 bytes");
+  EXPECT_EQ(
+      text(make(recipe, tensor(TILELOOM_F32, {2, 8}, {INT64_C(1) << 38, 1}))),
+      prefix +
+          "stride of dimension 0 is 274877906944 elements of 32 bits; needed below 2^40 bytes");
   EXPECT_NE(text(make(recipe, tensor(TILELOOM_F32, {2, 8}, {INT64_MAX, 1}))), "");
 }
 
 TEST(TensorMap, Alignment) {
   Recipe recipe = withMap("bf16", 2, R"("box": [64, 8])");
   EXPECT_EQ(text(make(recipe, tensor(TILELOOM_BF16, {128, 511}, {511, 1}))),
-            prefix + "stride of dimension 0 is 511 elements (1022 bytes); needed a multiple of 16 bytes for TMA");
+            prefix + "stride of dimension 0 is 511 elements (1022 bytes); needed a multiple of 16 "
+                     "bytes for TMA");
   EXPECT_EQ(text(make(recipe, tensor(TILELOOM_BF16, {128, 512}, {512, 1}, 0x1008))),
             prefix + "address is 0x1008; needed a multiple of 16 bytes for TMA");
   EXPECT_EQ(text(make(recipe, tensor(TILELOOM_BF16, {128, 512}, {512, 1}, 0))),
@@ -94,11 +100,14 @@ TEST(TensorMap, PackedFp4) {
   EXPECT_EQ(map.strides[0], 128u);
   EXPECT_EQ(text(make(recipe, tensor(TILELOOM_E2M1, {64, 33}, {64, 1}))),
             prefix + "extent of dimension 1 is 33; needed a multiple of 2 for e2m1");
-  EXPECT_EQ(text(make(recipe, tensor(TILELOOM_E2M1, {64, 24}, {24, 1}))),
-            prefix + "stride of dimension 0 is 24 elements (12 bytes); needed a multiple of 16 bytes for TMA");
+  EXPECT_EQ(
+      text(make(recipe, tensor(TILELOOM_E2M1, {64, 24}, {24, 1}))),
+      prefix +
+          "stride of dimension 0 is 24 elements (12 bytes); needed a multiple of 16 bytes for TMA");
   recipe = withMap("e2m1", 2, R"("box": [128, 8], "expand": true)");
   EXPECT_EQ(text(make(recipe, tensor(TILELOOM_E2M1, {64, 128}, {160, 1}))),
-            prefix + "stride of dimension 0 is 160 elements (80 bytes); needed a multiple of 32 bytes for TMA");
+            prefix + "stride of dimension 0 is 160 elements (80 bytes); needed a multiple of 32 "
+                     "bytes for TMA");
   EXPECT_EQ(text(make(recipe, tensor(TILELOOM_E2M1, {64, 128}, {128, 1}, 0x10010))),
             prefix + "address is 0x10010; needed a multiple of 32 bytes for TMA");
 }
@@ -138,7 +147,9 @@ TEST(TensorMapCache, FailureIsNotKept) {
   auto refuse = [](const TileloomTensorMap &, EncodedTensorMap &) {
     return makeError(ErrorKind::Driver, "refused");
   };
-  auto accept = [](const TileloomTensorMap &, EncodedTensorMap &) { return llvm::Error::success(); };
+  auto accept = [](const TileloomTensorMap &, EncodedTensorMap &) {
+    return llvm::Error::success();
+  };
   EXPECT_EQ(text(cache.get(map, out, refuse)), "refused");
   EXPECT_EQ(text(cache.get(map, out, accept)), "");
 }

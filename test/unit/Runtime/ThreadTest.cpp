@@ -1,7 +1,7 @@
 //===- ThreadTest.cpp - One kernel, many threads --------------------------===//
 //
-// Threads share a kernel and its cache of tensor maps: all launches succeed, the kernel is loaded once, and each stream has a
-// workspace. Run under a thread sanitizer it also shows races.
+// Threads share a kernel and its cache of tensor maps: all launches succeed, the kernel is loaded
+// once, and each stream has a workspace. Run under a thread sanitizer it also shows races.
 //
 //===----------------------------------------------------------------------===//
 #include "Fake.h"
