@@ -1,9 +1,9 @@
 //===- LoopHints.cpp - Keep main loops as they were scheduled -------------------------------===//
 //
-// A loop that carries an accumulator was shaped by the schedule: its k-steps are written out, and its stage and phase
-// advance once an iteration. LLVM sees few instructions in it (an MMA is one) and would unroll it, which moves
-// accumulators and doubles the code. Loops that carry more values than a threshold are marked; `llvm.loop` metadata that the
-// program has on a loop goes before.
+// A loop that carries an accumulator was shaped by the schedule: its k-steps are written out, and
+// its stage and phase advance once an iteration. LLVM sees few instructions in it (an MMA is one)
+// and would unroll it, which moves accumulators and doubles the code. Loops that carry more values
+// than a threshold are marked; `llvm.loop` metadata that the program has on a loop goes before.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -22,7 +22,8 @@ void tileloom::keepLoopsThatCarry(llvm::Module &module, unsigned maxCarried) {
     llvm::LoopInfo loops(dominators);
     for (llvm::Loop *loop : loops.getLoopsInPreorder()) {
       auto phis = loop->getHeader()->phis();
-      if (!loop->getLoopID() && std::distance(phis.begin(), phis.end()) > static_cast<std::ptrdiff_t>(maxCarried))
+      if (!loop->getLoopID() &&
+          std::distance(phis.begin(), phis.end()) > static_cast<std::ptrdiff_t>(maxCarried))
         loop->setLoopAlreadyUnrolled();
     }
   }

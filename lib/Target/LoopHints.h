@@ -9,7 +9,8 @@ class Module;
 
 namespace tileloom {
 
-/// Marks loops that carry more than `maxCarried` values, and have no llvm.loop metadata, as not to be unrolled.
+/// Marks loops that carry more than `maxCarried` values, and have no llvm.loop metadata, as not to
+/// be unrolled.
 void keepLoopsThatCarry(llvm::Module &module, unsigned maxCarried);
 
 } // namespace tileloom

@@ -1,6 +1,7 @@
 //===- Optimize.cpp - The LLVM IR pipeline --------------------------------------------------===//
 //
-// LLVM's default pipeline of the level with the target machine's hooks. The vectorisers are off unless asked for.
+// LLVM's default pipeline of the level with the target machine's hooks. The vectorisers are off
+// unless asked for.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -22,7 +23,8 @@ static llvm::OptimizationLevel levelOf(unsigned level) {
                       : llvm::OptimizationLevel::O0;
 }
 
-static void runPipeline(llvm::Module &module, llvm::TargetMachine &machine, const tileloom::BackendOptions &options) {
+static void runPipeline(llvm::Module &module, llvm::TargetMachine &machine,
+                        const tileloom::BackendOptions &options) {
   llvm::PipelineTuningOptions tuning;
   tuning.LoopUnrolling = options.loopUnrolling;
   tuning.LoopInterleaving = options.vectorize;
@@ -38,7 +40,8 @@ static void runPipeline(llvm::Module &module, llvm::TargetMachine &machine, cons
   llvm::StandardInstrumentations instrumentations(module.getContext(), /*DebugLogging=*/false);
   if (options.instrument)
     instrumentations.registerCallbacks(callbacks, &modules);
-  llvm::PassBuilder builder(&machine, tuning, /*PGOOpt=*/std::nullopt, options.instrument ? &callbacks : nullptr);
+  llvm::PassBuilder builder(&machine, tuning, /*PGOOpt=*/std::nullopt,
+                            options.instrument ? &callbacks : nullptr);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);
   builder.registerFunctionAnalyses(functions);
@@ -54,8 +57,8 @@ static void runPipeline(llvm::Module &module, llvm::TargetMachine &machine, cons
 
 namespace tileloom {
 
-mlir::LogicalResult optimizeLLVM(mlir::ModuleOp source, llvm::Module &module, llvm::TargetMachine &machine,
-                                 const BackendOptions &options) {
+mlir::LogicalResult optimizeLLVM(mlir::ModuleOp source, llvm::Module &module,
+                                 llvm::TargetMachine &machine, const BackendOptions &options) {
   if (options.verifyEach) {
     std::string problem;
     llvm::raw_string_ostream stream(problem);

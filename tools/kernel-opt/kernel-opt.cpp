@@ -1,7 +1,7 @@
 //===- kernel-opt.cpp - The compiler and the opt tool of Tileloom -------------------------===//
 //
-// With --target or --emit: compiles a program (kernel-opt prog.mlir --target=sm_90a --emit=ptx). Otherwise an opt tool in
-// the manner of mlir-opt, with the passes and pipelines of every stage.
+// With --target or --emit: compiles a program (kernel-opt prog.mlir --target=sm_90a --emit=ptx).
+// Otherwise an opt tool in the manner of mlir-opt, with the passes and pipelines of every stage.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -17,5 +17,6 @@ int main(int argc, char **argv) {
   tileloom::registerAllPasses();
   if (tileloom::isCompileMode(argc, argv))
     return tileloom::compileMain(argc, argv, registry);
-  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "Tileloom optimizer driver", registry));
+  return mlir::asMainReturnCode(
+      mlir::MlirOptMain(argc, argv, "Tileloom optimizer driver", registry));
 }
