@@ -18,8 +18,8 @@
 extern "C" {
 #endif
 
-/// What a compilation yields. The first eight are also bits of TileloomCompileOptions.emit, as 1 <<
-/// kind.
+/// What a compilation yields. The first eight are also bits of TileloomCompileOptions.emit:
+/// 1 << kind.
 typedef enum TileloomArtifactKind {
   TILELOOM_ARTIFACT_TILE = 0, ///< the program as it was read
   TILELOOM_ARTIFACT_WARP = 1, ///< IR after each stage
