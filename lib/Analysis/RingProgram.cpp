@@ -189,7 +189,7 @@ LogicalResult RingProgram::checkStructure() const {
       if (ring.released && start) {
         InFlightDiagnostic diag =
             op.emitOpError("released: expected one ring of a buffer to start released, found two");
-        diag.attachNote(start->op.getLoc()) << "the other one is here";
+        diag.attachNote(start->value.getLoc()) << "the other one is here";
         return diag;
       }
       if (ring.released)
@@ -202,7 +202,7 @@ LogicalResult RingProgram::checkStructure() const {
     }
     if (!start) {
       Operation *op = buffer.value.getDefiningOp();
-      op = op ? op : rings[buffer.rings.front()].op.getOperation();
+      op = op ? op : rings[buffer.rings.front()].value.getDefiningOp();
       return op->emitOpError("expected one of its rings to start released, found none: nothing ever starts");
     }
   }
@@ -213,20 +213,23 @@ LogicalResult RingProgram::checkStructure() const {
     if (!release || release.getKind() != warp::ReleaseKind::BulkRead)
       continue;
     auto role = op->getParentOfType<warp::RoleOp>();
-    for (int32_t acquirer : ring.acquirers)
-      if (roles[acquirer].op != role) {
+    for (int32_t acquirer : ring.acquirers) {
+      warp::RoleOp other = roles[acquirer].op;
+      if (other != role) {
         InFlightDiagnostic diag = release.emitOpError("bulk_read: expected a ring that only role @")
                                   << role.getSymName() << " acquires, found one that role @"
-                                  << roles[acquirer].op.getSymName() << " acquires too";
-        diag.attachNote(ring.op.getLoc()) << "the ring is here";
+                                  << other.getSymName() << " acquires too";
+        diag.attachNote(ring.value.getLoc()) << "the ring is here";
         result = failure();
       }
+    }
   }
   for (auto &[op, acquires] : touches) {
     auto load = dyn_cast<nv::TmaLoadOp>(op);
     if (!load || !load.getMulticast())
       continue;
-    for (Operation *user : acquires.front().getToken().getUsers()) {
+    warp::AcquireOp acquire = acquires.front();
+    for (Operation *user : acquire.getToken().getUsers()) {
       auto release = dyn_cast<warp::ReleaseOp>(user);
       const RingInfo *ring = release ? &rings[ringOf.lookup(release.getRing())] : nullptr;
       if (ring && !ring->shared) {

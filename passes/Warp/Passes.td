@@ -30,11 +30,8 @@ def WarpVerifyRings : Pass<"warp-verify-rings"> {
   let options = [
     Option<"maxCases", "max-cases", "unsigned", "512", "Combinations of scalars to try before varying each alone">,
     Option<"maxSteps", "max-steps", "unsigned", "20000", "Ring operations of one role beyond which a combination is left out">,
-    Option<"maxStates", "max-states", "unsigned", "0", "States to visit for each combination (0: none)">];
-  let statistics = [
-    Statistic<"cases", "cases", "Combinations of scalars tried">,
-    Statistic<"steps", "steps", "Ring operations executed">,
-    Statistic<"states", "states", "States visited">];
+    Option<"maxStates", "max-states", "unsigned", "0", "States to visit for each combination (0: none)">,
+    Option<"report", "report", "bool", "false", "Say in a remark what was checked">];
 }
 
 def WarpAssignStagePhase : Pass<"warp-assign-stage-phase"> {

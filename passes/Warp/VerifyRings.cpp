@@ -195,6 +195,7 @@ struct VerifyRings : warp::impl::WarpVerifyRingsBase<VerifyRings> {
     if (failed(program))
       return failure();
     bool complete = true, truncated = false, explored = true;
+    size_t cases = 0, steps = 0, states = 0;
     for (const Valuation &valuation : program->inputs.enumerate(maxCases, complete)) {
       TraceFault traceFault;
       bool tooLong = false;
@@ -220,6 +221,12 @@ struct VerifyRings : warp::impl::WarpVerifyRingsBase<VerifyRings> {
         Reporter(*program, valuation, model).report(fault);
         return failure();
       }
+    }
+    if (report) {
+      InFlightDiagnostic remark = kernel.emitRemark("rings: ")
+                                  << cases << " combinations of scalars, " << steps << " steps";
+      if (maxStates)
+        remark << ", " << states << " states";
     }
     if (!complete)
       kernel.emitRemark("rings: too many combinations of scalars; each was varied alone");

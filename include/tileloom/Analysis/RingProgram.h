@@ -19,7 +19,7 @@ namespace tileloom::rings {
 /// A ring, or the turns of an order (depth 1, one instance for each replica).
 struct RingInfo {
   mlir::Value value;
-  warp::RingOp op; ///< null for an order
+  mutable warp::RingOp op; ///< null for an order (mutable: MLIR's handles have no const accessors)
   int32_t buffer = -1;
   int32_t depth = 1, instances = 1;
   bool released = false;
@@ -35,7 +35,7 @@ struct BufferInfo {
 };
 
 struct RoleInfo {
-  warp::RoleOp op;
+  mutable warp::RoleOp op;
   int32_t replicas = 1;
   bool leader = false;                      ///< runs in CTA 0 of the cluster only
   llvm::SmallDenseSet<int32_t> alternating; ///< rings whose slots the replicas take by turns of tiles
