@@ -230,23 +230,26 @@ Fault tileloom::rings::checkEnd(const Model &model, const std::vector<int32_t> &
         ++takers[step.barrier][model.agents[agent].role];
     }
   }
-  Fault fault;
-  for (size_t barrier = 0; barrier < model.barriers.size(); ++barrier) {
-    fault.barrier = barrier;
-    fault.at = lastArrival[barrier];
-    fault.completed = completed[barrier];
-    fault.arrived = arrived[barrier];
-    if (model.barriers[barrier].mustDrain && completed[barrier])
+  // A hand-over that is not taken often leaves arrivals behind as well; it is the better explanation.
+  for (bool partial : {false, true})
+    for (size_t barrier = 0; barrier < model.barriers.size(); ++barrier) {
+      Fault fault;
+      fault.barrier = barrier;
+      fault.at = lastArrival[barrier];
+      fault.completed = completed[barrier];
+      fault.arrived = arrived[barrier];
+      if (partial && arrived[barrier]) {
+        fault.kind = Fault::Partial;
+        return fault;
+      }
+      if (partial || !model.barriers[barrier].mustDrain || !completed[barrier])
+        continue;
       for (auto [role, count] : model.barriers[barrier].readers)
         if (takers[barrier][role] < count) {
           fault.kind = Fault::Undrained;
           fault.role = role;
           return fault;
         }
-    if (arrived[barrier]) {
-      fault.kind = Fault::Partial;
-      return fault;
     }
-  }
   return {};
 }

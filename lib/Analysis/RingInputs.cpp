@@ -106,7 +106,9 @@ void Inputs::mark(Value value, const Mark &how) {
         op->getNumOperands() == 2 ? constantOf(op->getOperand(1)) : std::nullopt;
     bool division = isa<arith::DivUIOp, arith::DivSIOp, arith::CeilDivUIOp, arith::CeilDivSIOp,
                         arith::FloorDivSIOp>(op);
-    if (constant && *constant > 0) {
+    // Skip counts and stages are divided too, but no trip count comes of the quotient.
+    bool counts = how.tile || how.inner || how.extra;
+    if (constant && *constant > 0 && counts) {
       if (division)
         left.unit *= *constant;
       else if (isa<arith::ShRUIOp, arith::ShRSIOp>(op) && *constant < 16)
@@ -164,7 +166,7 @@ void Inputs::addLeaf(Value value, llvm::StringMap<int32_t> &functions) {
 }
 
 void Inputs::analyze(Operation *root, llvm::function_ref<bool(Operation *)> isRing,
-                     llvm::function_ref<int64_t(Operation *)> ringDepth) {
+                     llvm::function_ref<int64_t(Operation *)> ringDepth, int64_t tripLimit) {
   llvm::SmallDenseSet<Value> whileConditions;
   root->walk([&](Operation *op) {
     if (isRing(op)) { // skip counts, stages and phases
@@ -199,11 +201,16 @@ void Inputs::analyze(Operation *root, llvm::function_ref<bool(Operation *)> isRi
       bool launch = !constantOf(loop.getLowerBound());
       how.tile = outermost && (loopInside || launch);
       how.inner = !how.tile;
-      if (std::optional<int64_t> step = constantOf(loop.getStep()))
+      // Replicas that start at different tiles stride over all of them: odd counts matter.
+      if (std::optional<int64_t> step = launch ? std::nullopt : constantOf(loop.getStep()))
         how.unit = std::max<int64_t>(1, *step);
       mark(loop.getUpperBound(), how);
       mark(loop.getLowerBound(), Mark());
       mark(loop.getStep(), Mark());
+      std::optional<int64_t> lower = constantOf(loop.getLowerBound()),
+                             upper = constantOf(loop.getUpperBound());
+      constantTripsExceedLimit |=
+          tripLimit && lower && upper && (*upper - *lower) / how.unit >= tripLimit;
     } else {
       auto whileLoop = cast<scf::WhileOp>(op);
       how.tile = outermost && loopInside;
@@ -238,6 +245,8 @@ void Inputs::analyze(Operation *root, llvm::function_ref<bool(Operation *)> isRi
       for (int64_t depth : how.depths)
         for (int64_t trips : {depth, depth + 1, 2 * depth + 1})
           values.insert(trips * how.unit);
+      if (tripLimit)
+        values.erase(values.lower_bound(tripLimit * how.unit), values.end());
       if (how.unit > 1) // a ragged end
         values.insert(how.unit + 1);
     } else if (how.extra && !value.getType().isInteger(1)) {

@@ -35,6 +35,33 @@ static bool addUnique(SmallVector<int32_t> &list, int32_t value) {
   return true;
 }
 
+/// Whether a value is computed from the replica index. Looks through what loops carry, not at how often they run.
+static bool dependsOnReplica(Value value, llvm::SmallDenseSet<Value> &seen) {
+  if (!value || !seen.insert(value).second)
+    return false;
+  auto any = [&](auto values) {
+    return llvm::any_of(values, [&](Value operand) { return dependsOnReplica(operand, seen); });
+  };
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    Operation *parent = argument.getOwner()->getParentOp();
+    unsigned index = argument.getArgNumber();
+    if (auto loop = dyn_cast<scf::ForOp>(parent))
+      return index && any(ValueRange{loop.getInitArgs()[index - 1], loop.getYieldedValues()[index - 1]});
+    if (auto loop = dyn_cast<scf::WhileOp>(parent))
+      return any(loop.getInits()) || any(loop.getYieldedValues());
+    return false;
+  }
+  Operation *def = value.getDefiningOp();
+  if (auto loop = dyn_cast<scf::ForOp>(def)) {
+    unsigned index = cast<OpResult>(value).getResultNumber();
+    return any(ValueRange{loop.getInitArgs()[index], loop.getYieldedValues()[index]});
+  }
+  for (Region &region : def->getRegions())
+    if (!region.empty() && any(region.front().getTerminator()->getOperands()))
+      return true;
+  return isa<warp::ReplicaIndexOp>(def) || any(def->getOperands());
+}
+
 FailureOr<RingProgram> RingProgram::get(warp::SpecializeOp specialize) {
   RingProgram program;
   program.specialize = specialize;
@@ -63,6 +90,11 @@ LogicalResult RingProgram::collect() {
       info.op = value.getDefiningOp<warp::RingOp>();
       if (auto order = value.getDefiningOp<warp::OrderOp>()) {
         info.instances = order.getReplicas();
+        if (info.instances != roles.back().replicas)
+          return op->emitOpError("expected an order for the ")
+                     << role.getReplicas() << " replicas of role @" << role.getSymName()
+                     << ", found one for " << info.instances,
+                 WalkResult::interrupt();
       } else if (!info.op) {
         return op->emitOpError("ring: expected the result of warp.ring, found another value"),
                WalkResult::interrupt();
@@ -131,7 +163,15 @@ void RingProgram::collectRole(int32_t index) {
         addUnique(rings[ring].releasers, index);
       auto tiles = op->getParentOfType<warp::ForEachTileOp>();
       bool alternates = tiles && tiles.getStep() == warp::TileStep::Replica && role.replicas > 1;
-      if (isa<warp::SkipOp>(op) || (alternates && isa<warp::AcquireOp>(op)))
+      auto acquire = dyn_cast<warp::AcquireOp>(op);
+      if (acquire && acquire.getStage() && role.replicas > 1) { // skips have become arithmetic
+        llvm::SmallDenseSet<Value> seen;
+        bool shifted = dependsOnReplica(acquire.getStage(), seen) ||
+                       dependsOnReplica(acquire.getPhase(), seen);
+        placed |= shifted;
+        alternates |= shifted;
+      }
+      if (isa<warp::SkipOp>(op) || (alternates && acquire))
         role.alternating.insert(ring);
       return;
     }
@@ -246,7 +286,12 @@ LogicalResult RingProgram::checkStructure() const {
 /// Chooses the operations that tracing looks at, in each block.
 void RingProgram::findRelevant() {
   auto depth = [&](Operation *op) -> int64_t { return rings[ringOf.lookup(ringOperand(op))].depth; };
-  inputs.analyze(specialize, isRingOp, depth);
+  int64_t tripLimit = 0;
+  for (const RoleInfo &role : roles)
+    for (int32_t ring : role.alternating)
+      if (int64_t limit = 2 * rings[ring].depth / std::max(1, role.replicas - 1); placed)
+        tripLimit = tripLimit ? std::min(tripLimit, limit) : limit;
+  inputs.analyze(specialize, isRingOp, depth, tripLimit);
   llvm::SmallPtrSet<Operation *, 32> keep;
   specialize.walk([&](Operation *op) {
     bool hardware = isa<nv::WgmmaOp, nv::WgmmaWaitOp, nv::TmaLoadOp, nv::TmaStoreOp, nv::BulkWaitOp,

@@ -39,9 +39,13 @@ using Valuation = llvm::SmallVector<int32_t>;
 
 class Inputs {
 public:
-  /// `isRing` tells the operations whose order matters: control flow without any inside decides nothing.
+  /// `isRing` tells the operations whose order matters: control flow without any inside decides nothing. `tripLimit`
+  /// leaves out trip counts of inner loops from there on (0: none).
   void analyze(mlir::Operation *root, llvm::function_ref<bool(mlir::Operation *)> isRing,
-               llvm::function_ref<int64_t(mlir::Operation *)> ringDepth);
+               llvm::function_ref<int64_t(mlir::Operation *)> ringDepth, int64_t tripLimit);
+
+  /// Whether a constant trip count reaches `tripLimit`.
+  bool exceedsLimit() const { return constantTripsExceedLimit; }
 
   bool relevant(mlir::Value value) const { return marks.contains(value); }
   const Leaf *leafOf(mlir::Value value) const;
@@ -63,6 +67,7 @@ private:
   llvm::DenseMap<mlir::Value, Mark> marks;
   llvm::DenseMap<mlir::Value, int32_t> leafIndex;
   llvm::SmallVector<Leaf> leaves;
+  bool constantTripsExceedLimit = false;
 
   void mark(mlir::Value value, const Mark &how);
   bool merge(mlir::Value value, const Mark &how);

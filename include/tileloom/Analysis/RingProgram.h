@@ -64,6 +64,8 @@ public:
   llvm::SmallVector<RingInfo> rings;
   llvm::SmallVector<BufferInfo> buffers;
   Inputs inputs;
+  /// Stages are assigned: the positions of replicas that take alternate tiles are known up to 2 x depth only.
+  bool placed = false;
   /// The operation of each Step::site.
   std::vector<mlir::Operation *> sites;
   llvm::DenseMap<mlir::Operation *, int32_t> siteOf;
