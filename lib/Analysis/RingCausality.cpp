@@ -1,12 +1,14 @@
 //===- RingCausality.cpp - All interleavings in one run -----------------------------------===//
 //
-// As long as no wait is fooled by parity, waiting for a completion is monotone: what is enabled stays enabled, so all
-// maximal runs execute the same steps and only their order differs. One run with vector clocks therefore decides every
-// interleaving: a step can come before another one exactly if it is not in the other's causal past.
+// As long as no wait is fooled by parity, waiting for a completion is monotone: what is enabled
+// stays enabled, so all maximal runs execute the same steps and only their order differs. One run
+// with vector clocks therefore decides every interleaving: a step can come before another one
+// exactly if it is not in the other's causal past.
 //
-// That no wait is fooled is checked on the same clocks. mbarrier.try_wait.parity (PTX ISA 9.7.13.15.16) only tells the
-// current phase from the one before: a wait for completion q is right if, whenever it is pending, q - 1 or q
-// completions have happened. So q - 1 must be in the past of the wait, and the wait in the past of q + 1.
+// That no wait is fooled is checked on the same clocks. mbarrier.try_wait.parity (PTX
+// ISA 9.7.13.15.16) only tells the current phase from the one before: a wait for completion q is
+// right if, whenever it is pending, q - 1 or q completions have happened. So q - 1 must be in the
+// past of the wait, and the wait in the past of q + 1.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -65,7 +67,8 @@ private:
   std::vector<int32_t> pc;
   std::vector<int32_t> clock; ///< per agent: how many steps of each agent are in its past
   std::vector<State> barriers;
-  std::vector<std::vector<int32_t>> waitClocks; ///< per agent and step: offset of its clock in `saved`
+  std::vector<std::vector<int32_t>>
+      waitClocks; ///< per agent and step: offset of its clock in `saved`
   std::vector<int32_t> saved;
 
   const int32_t *completion(const State &state, int32_t number) const {
@@ -174,8 +177,8 @@ private:
     return {};
   }
 
-  /// Successive rounds of a slot must follow one another: it is enough to compare each with the next, as the clocks
-  /// are transitive.
+  /// Successive rounds of a slot must follow one another: it is enough to compare each with the
+  /// next, as the clocks are transitive.
   Fault checkOverlap() const {
     std::vector<const Tenure *> order;
     for (const Tenure &tenure : model.tenures)
@@ -230,7 +233,8 @@ Fault tileloom::rings::checkEnd(const Model &model, const std::vector<int32_t> &
         ++takers[step.barrier][model.agents[agent].role];
     }
   }
-  // A hand-over that is not taken often leaves arrivals behind as well; it is the better explanation.
+  // A hand-over that is not taken often leaves arrivals behind as well; it is the better
+  // explanation.
   for (bool partial : {false, true})
     for (size_t barrier = 0; barrier < model.barriers.size(); ++barrier) {
       Fault fault;

@@ -1,9 +1,10 @@
 //===- RingExplorer.cpp - State by state under the parity rule ----------------------------===//
 //
-// Breadth-first search over the agents' positions. A barrier's state follows from them: it has completed as often as its
-// arrivals fill its expected count. A wait passes by parity alone, as the hardware does it; a state in which it would pass or
-// block wrongly is a fault, as is a slot that two agents hold. Exponential in the number of agents: the oracle for
-// checkCausality on small programs, and a second opinion (`exhaustive`) on larger ones.
+// Breadth-first search over the agents' positions. A barrier's state follows from them: it has
+// completed as often as its arrivals fill its expected count. A wait passes by parity alone, as the
+// hardware does it; a state in which it would pass or block wrongly is a fault, as is a slot that
+// two agents hold. Exponential in the number of agents: the oracle for checkCausality on small
+// programs, and a second opinion (`exhaustive`) on larger ones.
 //
 //===--------------------------------------------------------------------------------------===//
 

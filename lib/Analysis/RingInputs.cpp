@@ -1,8 +1,9 @@
 //===- RingInputs.cpp - The scalars that decide trip counts -------------------------------===//
 //
-// A backward walk from every bound, condition and skip count of control flow that contains ring operations. What the
-// walk passes is computed when a role is traced; where it stops is a leaf with values to try. The walk carries the unit
-// of a leaf (the constants that it is divided by), so that a loop over (K + 63) / 64 blocks gets the trip counts wanted.
+// A backward walk from every bound, condition and skip count of control flow that contains ring
+// operations. What the walk passes is computed when a role is traced; where it stops is a leaf with
+// values to try. The walk carries the unit of a leaf (the constants that it is divided by), so that
+// a loop over (K + 63) / 64 blocks gets the trip counts wanted.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -146,13 +147,14 @@ void Inputs::addLeaf(Value value, llvm::StringMap<int32_t> &functions) {
     leaf.kind = tiles || op->getNumRegions() ? Leaf::Data : Leaf::Function;
   }
   if (leaf.kind == Leaf::Function) {
-    // The same operation in another role, up to operands that are computed alike, gives the same value.
+    // The same operation in another role, up to operands that are computed alike, gives the same
+    // value.
     std::string key;
     llvm::raw_string_ostream stream(key);
     stream << op->getName() << op->getAttrDictionary() << cast<OpResult>(value).getResultNumber();
     for (Value operand : op->getOperands()) {
-      bool outside = !operand.getDefiningOp() || operand.getDefiningOp()->getParentRegion() !=
-                                                     op->getParentRegion();
+      bool outside = !operand.getDefiningOp() ||
+                     operand.getDefiningOp()->getParentRegion() != op->getParentRegion();
       stream << ' ' << (outside ? operand.getAsOpaquePointer() : nullptr);
     }
     auto [it, fresh] = functions.try_emplace(key, leaves.size());
@@ -284,7 +286,8 @@ int64_t Inputs::valueOf(Value value, const Valuation &valuation, uint64_t contex
 std::vector<Valuation> Inputs::enumerate(size_t limit, bool &complete) const {
   size_t product = 1;
   for (const Leaf &leaf : leaves)
-    product = std::min(product * (leaf.kind == Leaf::Counter ? 1 : leaf.candidates.size()), limit + 1);
+    product =
+        std::min(product * (leaf.kind == Leaf::Counter ? 1 : leaf.candidates.size()), limit + 1);
   complete = product <= limit;
   std::vector<Valuation> result;
   Valuation current(leaves.size(), 0);

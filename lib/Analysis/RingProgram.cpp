@@ -1,8 +1,9 @@
 //===- RingProgram.cpp - Who uses which ring ----------------------------------------------===//
 //
-// Collects rings, orders, buffers and roles of a warp.specialize, numbers barriers and storage, and checks what does not
-// depend on trip counts: each buffer's rings have one start, every ring that is waited for is released to and the other
-// way round, a ring that crosses CTAs has a cluster to cross, and bulk_read stays within a role.
+// Collects rings, orders, buffers and roles of a warp.specialize, numbers barriers and storage, and
+// checks what does not depend on trip counts: each buffer's rings have one start, every ring that
+// is waited for is released to and the other way round, a ring that crosses CTAs has a cluster to
+// cross, and bulk_read stays within a role.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -35,7 +36,8 @@ static bool addUnique(SmallVector<int32_t> &list, int32_t value) {
   return true;
 }
 
-/// Whether a value is computed from the replica index. Looks through what loops carry, not at how often they run.
+/// Whether a value is computed from the replica index. Looks through what loops carry, not at how
+/// often they run.
 static bool dependsOnReplica(Value value, llvm::SmallDenseSet<Value> &seen) {
   if (!value || !seen.insert(value).second)
     return false;
@@ -46,7 +48,8 @@ static bool dependsOnReplica(Value value, llvm::SmallDenseSet<Value> &seen) {
     Operation *parent = argument.getOwner()->getParentOp();
     unsigned index = argument.getArgNumber();
     if (auto loop = dyn_cast<scf::ForOp>(parent))
-      return index && any(ValueRange{loop.getInitArgs()[index - 1], loop.getYieldedValues()[index - 1]});
+      return index &&
+             any(ValueRange{loop.getInitArgs()[index - 1], loop.getYieldedValues()[index - 1]});
     if (auto loop = dyn_cast<scf::WhileOp>(parent))
       return any(loop.getInits()) || any(loop.getYieldedValues());
     return false;
@@ -181,8 +184,11 @@ void RingProgram::collectRole(int32_t index) {
     for (Value operand : op->getOperands()) {
       while (Operation *def = operand.getDefiningOp()) {
         if (auto slot = dyn_cast<warp::SlotOp>(def)) {
-          if (auto acquire = slot.getToken().getDefiningOp<warp::AcquireOp>())
+          if (auto acquire = slot.getToken().getDefiningOp<warp::AcquireOp>()) {
+            if (!touches.contains(op))
+              touchers.push_back(op);
             touches[op].push_back(acquire);
+          }
           break;
         }
         if (!isa<nv::MemDescType>(operand.getType()) || !def->getNumOperands())
@@ -211,13 +217,22 @@ int32_t RingProgram::expectedArrivals(int32_t index) const {
   int32_t count = 0;
   for (int32_t index : ring.releasers) {
     const RoleInfo &role = roles[index];
-    bool alternates = llvm::any_of(buffers[ring.buffer].rings, [&](int32_t other) {
-      return role.alternating.contains(other);
-    });
+    bool alternates = llvm::any_of(buffers[ring.buffer].rings,
+                                   [&](int32_t other) { return role.alternating.contains(other); });
     int32_t replicas = alternates || ring.instances > 1 ? 1 : role.replicas;
     count += replicas * (ring.shared && !role.leader ? ctas : 1);
   }
   return count;
+}
+
+/// Replicas that hold the same slot may each write their part of it, but not all of it.
+LogicalResult RingProgram::checkWholeSlot(Operation *op, int32_t ring) const {
+  auto role = llvm::find_if(roles, [&](const RoleInfo &info) { return info.op->isAncestor(op); });
+  if (role->replicas == 1 || rings[ring].instances > 1 || role->alternating.contains(ring))
+    return success();
+  return op->emitOpError("in role @")
+         << role->op.getSymName() << ": expected a buffer per_replica or a part of the slot, found "
+         << role->replicas << " replicas that write all of the same slot";
 }
 
 LogicalResult RingProgram::checkStructure() const {
@@ -238,17 +253,22 @@ LogicalResult RingProgram::checkStructure() const {
         return op.emitOpError("is never acquired: slots released to it are lost");
       if (ring.releasers.empty())
         return op.emitOpError("is never released to: ")
-               << (ring.released ? "its slots are not used again" : "who acquires it waits forever");
+               << (ring.released ? "its slots are not used again"
+                                 : "who acquires it waits forever");
     }
     if (!start) {
       Operation *op = buffer.value.getDefiningOp();
       op = op ? op : rings[buffer.rings.front()].value.getDefiningOp();
-      return op->emitOpError("expected one of its rings to start released, found none: nothing ever starts");
+      return op->emitOpError(
+          "expected one of its rings to start released, found none: nothing ever starts");
     }
   }
   LogicalResult result = success();
   for (Operation *op : sites) {
-    const RingInfo &ring = rings[ringOf.lookup(ringOperand(op))];
+    int32_t index = ringOf.lookup(ringOperand(op));
+    const RingInfo &ring = rings[index];
+    if (isa<warp::StoreOp>(op) && failed(checkWholeSlot(op, index)))
+      return failure();
     auto release = dyn_cast<warp::ReleaseOp>(op);
     if (!release || release.getKind() != warp::ReleaseKind::BulkRead)
       continue;
@@ -264,7 +284,14 @@ LogicalResult RingProgram::checkStructure() const {
       }
     }
   }
-  for (auto &[op, acquires] : touches) {
+  for (Operation *op : touchers) {
+    const auto &acquires = touches.find(op)->second;
+    auto store = dyn_cast<nv::LocalStoreOp>(op);
+    if (store && store.getView().getDefiningOp<warp::SlotOp>()) {
+      warp::AcquireOp acquire = acquires.front();
+      if (failed(checkWholeSlot(op, ringOf.lookup(acquire.getRing()))))
+        return failure();
+    }
     auto load = dyn_cast<nv::TmaLoadOp>(op);
     if (!load || !load.getMulticast())
       continue;
@@ -273,8 +300,8 @@ LogicalResult RingProgram::checkStructure() const {
       auto release = dyn_cast<warp::ReleaseOp>(user);
       const RingInfo *ring = release ? &rings[ringOf.lookup(release.getRing())] : nullptr;
       if (ring && !ring->shared) {
-        InFlightDiagnostic diag = load->emitOpError(
-            "multicast: expected the slot to be released to a ring of scope cluster, found scope cta");
+        InFlightDiagnostic diag = load->emitOpError("multicast: expected the slot to be released "
+                                                    "to a ring of scope cluster, found scope cta");
         diag.attachNote(release.getLoc()) << "released here";
         return diag;
       }
@@ -285,7 +312,9 @@ LogicalResult RingProgram::checkStructure() const {
 
 /// Chooses the operations that tracing looks at, in each block.
 void RingProgram::findRelevant() {
-  auto depth = [&](Operation *op) -> int64_t { return rings[ringOf.lookup(ringOperand(op))].depth; };
+  auto depth = [&](Operation *op) -> int64_t {
+    return rings[ringOf.lookup(ringOperand(op))].depth;
+  };
   int64_t tripLimit = 0;
   for (const RoleInfo &role : roles)
     for (int32_t ring : role.alternating)
@@ -296,7 +325,8 @@ void RingProgram::findRelevant() {
   specialize.walk([&](Operation *op) {
     bool hardware = isa<nv::WgmmaOp, nv::WgmmaWaitOp, nv::TmaLoadOp, nv::TmaStoreOp, nv::BulkWaitOp,
                         nv::ScalarStoreOp>(op);
-    bool scalar = llvm::any_of(op->getResults(), [&](Value result) { return inputs.relevant(result); });
+    bool scalar =
+        llvm::any_of(op->getResults(), [&](Value result) { return inputs.relevant(result); });
     if (!isRingOp(op) && !hardware && !scalar)
       return;
     for (Operation *up = op; up != specialize && keep.insert(up).second; up = up->getParentOp())

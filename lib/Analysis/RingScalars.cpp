@@ -1,6 +1,7 @@
 //===- RingScalars.cpp - Integer operations on known operands -----------------------------===//
 //
-// What ring verification computes itself instead of trying values: integer arith, and launch indices.
+// What ring verification computes itself instead of trying values: integer arith, and launch
+// indices.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -120,7 +121,8 @@ std::optional<int64_t> rings::evaluateScalar(Operation *op, ArrayRef<int64_t> v)
   return llvm::SignExtend64(static_cast<uint64_t>(result), resultWidth);
 }
 
-std::optional<int64_t> rings::fixedValue(Operation *op, int64_t replica, int64_t cta, int64_t ctas) {
+std::optional<int64_t> rings::fixedValue(Operation *op, int64_t replica, int64_t cta,
+                                         int64_t ctas) {
   IntegerAttr constant;
   if (matchPattern(op, m_Constant(&constant)) && constant.getValue().getSignificantBits() <= 64)
     return constant.getType().isInteger(1) ? constant.getValue().getZExtValue()

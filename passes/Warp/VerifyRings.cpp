@@ -1,10 +1,12 @@
 //===- VerifyRings.cpp - Reject unsafe hand-overs -----------------------------------------===//
 //
-// In: warp.specialize before or after its tile loops are expanded and stages assigned. Out: the same, or an error.
+// In: warp.specialize before or after its tile loops are expanded and stages assigned. Out: the
+// same, or an error.
 //
-// Runs all roles, replicas and both CTAs of a cluster for small values of every scalar that decides a trip count, and
-// asks rings::checkCausality whether some interleaving deadlocks, is fooled by mbarrier parity or overwrites a slot
-// that is still held. This file only turns the answers into messages.
+// Runs all roles, replicas and both CTAs of a cluster for small values of every scalar that decides
+// a trip count, and asks rings::checkCausality whether some interleaving deadlocks, is fooled by
+// mbarrier parity or overwrites a slot that is still held. This file only turns the answers into
+// messages.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -70,8 +72,8 @@ public:
       break;
     case Fault::Ahead:
       diag << "runs two phases ahead" << scalars() << ": " << agent(fault.at.agent)
-           << " can wait for completion " << step(fault.at).phase << " of " << ringName(fault.barrier)
-           << " before completion " << step(fault.at).phase - 1
+           << " can wait for completion " << step(fault.at).phase << " of "
+           << ringName(fault.barrier) << " before completion " << step(fault.at).phase - 1
            << ", which the parity of the barrier does not tell apart";
       break;
     case Fault::Behind:
@@ -87,17 +89,17 @@ public:
     case Fault::Undrained:
       diag << "hands over a slot that is never taken" << scalars() << ": completion "
            << fault.completed << " of " << ringName(fault.barrier)
-           << " is not acquired by every replica of role @"
-           << roleOp(fault.role).getSymName();
+           << " is not acquired by every replica of role @" << roleOp(fault.role).getSymName();
       break;
     case Fault::Partial:
       diag << "arrival counts differ between paths" << scalars() << ": the program ends with "
-           << fault.arrived << " of " << barrier.expected << " arrivals on " << ringName(fault.barrier);
+           << fault.arrived << " of " << barrier.expected << " arrivals on "
+           << ringName(fault.barrier);
       break;
     }
     if (Value ring = program.rings[barrier.ring].value; ring)
-      diag.attachNote(ring.getLoc()) << "the " << (program.rings[barrier.ring].op ? "ring" : "order")
-                                     << " is here";
+      diag.attachNote(ring.getLoc())
+          << "the " << (program.rings[barrier.ring].op ? "ring" : "order") << " is here";
   }
 
 private:
@@ -195,8 +197,10 @@ struct VerifyRings : warp::impl::WarpVerifyRingsBase<VerifyRings> {
     if (failed(program))
       return failure();
     if (program->inputs.exceedsLimit()) {
-      kernel.emitRemark("rings: not checked: with stages assigned, the places of replicas that take alternate tiles are "
-                        "known up to twice the depth of a ring only; verify before warp-assign-stage-phase");
+      kernel.emitRemark(
+          "rings: not checked: with stages assigned, the places of replicas that take alternate "
+          "tiles are "
+          "known up to twice the depth of a ring only; verify before warp-assign-stage-phase");
       return success();
     }
     bool complete = true, truncated = false, explored = true;

@@ -1,11 +1,12 @@
 //===- RingInputs.h - The scalars that decide trip counts -----------------------*- C++ -*-===//
 //
-// Loop bounds, branch conditions and skip counts are computed from kernel arguments, launch indices and loads. Inputs
-// finds the leaves of these computations, and for each the values worth trying: trip counts around 0 and around
-// multiples of the ring depths for inner loops, 0 to 3 for loops over tiles. A Valuation picks one value for each.
+// Loop bounds, branch conditions and skip counts are computed from kernel arguments, launch indices
+// and loads. Inputs finds the leaves of these computations, and for each the values worth trying:
+// trip counts around 0 and around multiples of the ring depths for inner loops, 0 to 3 for loops
+// over tiles. A Valuation picks one value for each.
 //
-// Everything between leaf and bound is then computed, not matched, so that a bound means the same in all roles however
-// each of them spells it.
+// Everything between leaf and bound is then computed, not matched, so that a bound means the same
+// in all roles however each of them spells it.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -39,8 +40,8 @@ using Valuation = llvm::SmallVector<int32_t>;
 
 class Inputs {
 public:
-  /// `isRing` tells the operations whose order matters: control flow without any inside decides nothing. `tripLimit`
-  /// leaves out trip counts of inner loops from there on (0: none).
+  /// `isRing` tells the operations whose order matters: control flow without any inside decides
+  /// nothing. `tripLimit` leaves out trip counts of inner loops from there on (0: none).
   void analyze(mlir::Operation *root, llvm::function_ref<bool(mlir::Operation *)> isRing,
                llvm::function_ref<int64_t(mlir::Operation *)> ringDepth, int64_t tripLimit);
 
@@ -54,8 +55,8 @@ public:
   /// The value of a leaf; `context` varies it for leaves that are not arguments.
   int64_t valueOf(mlir::Value value, const Valuation &valuation, uint64_t context) const;
 
-  /// All combinations, smaller values first; at most `limit`, in which case each leaf is varied alone and all
-  /// together. `complete` says which.
+  /// All combinations, smaller values first; at most `limit`, in which case each leaf is varied
+  /// alone and all together. `complete` says which.
   std::vector<Valuation> enumerate(size_t limit, bool &complete) const;
 
 private:
@@ -74,15 +75,15 @@ private:
   void addLeaf(mlir::Value value, llvm::StringMap<int32_t> &functions);
 };
 
-/// The result of an integer operation on known operands (sign-extended to 64 bits), or nothing if the operation is not
-/// one of arith that this knows.
+/// The result of an integer operation on known operands (sign-extended to 64 bits), or nothing if
+/// the operation is not one of arith that this knows.
 std::optional<int64_t> evaluateScalar(mlir::Operation *op, llvm::ArrayRef<int64_t> operands);
 
 /// Whether evaluateScalar knows the operation.
 bool isScalarOp(mlir::Operation *op);
 
-/// Launch indices, constants and the like, whose value does not have to be tried: that of one CTA, or one cluster,
-/// that gets all tiles.
+/// Launch indices, constants and the like, whose value does not have to be tried: that of one CTA,
+/// or one cluster, that gets all tiles.
 std::optional<int64_t> fixedValue(mlir::Operation *op, int64_t replica, int64_t cta, int64_t ctas);
 
 } // namespace tileloom::rings

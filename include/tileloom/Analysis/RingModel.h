@@ -1,9 +1,10 @@
 //===- RingModel.h - What ring verification looks at ----------------------------*- C++ -*-===//
 //
-// A concrete hand-over problem: agents (one replica of a role in one CTA), each with a straight list of waits and
-// arrivals on mbarriers, and the intervals during which an agent holds a slot of storage. Trip counts have been chosen
-// and branches decided, so nothing here depends on data. Two checkers read it: checkCausality (every interleaving at
-// once, in polynomial time) and exploreStates (one state after another, the oracle of the first).
+// A concrete hand-over problem: agents (one replica of a role in one CTA), each with a straight
+// list of waits and arrivals on mbarriers, and the intervals during which an agent holds a slot of
+// storage. Trip counts have been chosen and branches decided, so nothing here depends on data. Two
+// checkers read it: checkCausality (every interleaving at once, in polynomial time) and
+// exploreStates (one state after another, the oracle of the first).
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -21,8 +22,9 @@ struct Step {
   enum Kind : uint8_t { Wait, Arrive };
   Kind kind;
   int32_t barrier;
-  /// Wait: the number of completions waited for; 0 passes at once (a fresh barrier that is waited for with the parity
-  /// of the phase before the first). Arrive: the phase, counted from 0, that the arrival is meant for.
+  /// Wait: the number of completions waited for; 0 passes at once (a fresh barrier that is waited
+  /// for with the parity of the phase before the first). Arrive: the phase, counted from 0, that
+  /// the arrival is meant for.
   int32_t phase;
   /// The caller's name for the operation that made the step.
   int32_t site;
@@ -44,8 +46,9 @@ struct Barrier {
   std::vector<std::pair<int32_t, int32_t>> readers;
 };
 
-/// The time during which an agent holds a slot: from the wait at step `begin` to the arrival at step `end`. Tenures
-/// of one slot may overlap only if they belong to the same round of the same ring (concurrent readers).
+/// The time during which an agent holds a slot: from the wait at step `begin` to the arrival at
+/// step `end`. Tenures of one slot may overlap only if they belong to the same round of the same
+/// ring (concurrent readers).
 struct Tenure {
   int32_t storage, agent, begin, end;
   int32_t ring, round;
@@ -76,8 +79,8 @@ struct Fault {
     Partial    ///< the program ends with some of the arrivals of a phase
   };
   Kind kind = None;
-  Place at;            ///< the step at fault
-  Place other;         ///< the step that it collides with, if any
+  Place at;    ///< the step at fault
+  Place other; ///< the step that it collides with, if any
   int32_t barrier = -1;
   int32_t completed = 0, arrived = 0; ///< state of the barrier when the fault was found
   int32_t role = -1;                  ///< Undrained: the role that does not take it
@@ -85,7 +88,8 @@ struct Fault {
   explicit operator bool() const { return kind != None; }
 };
 
-/// Decides, for all interleavings at once, whether the model can go wrong. `steps` counts the steps executed.
+/// Decides, for all interleavings at once, whether the model can go wrong. `steps` counts the steps
+/// executed.
 Fault checkCausality(const Model &model, size_t *steps = nullptr);
 
 struct Exploration {
@@ -94,10 +98,12 @@ struct Exploration {
   bool complete = true; ///< false if `limit` states did not suffice
 };
 
-/// Enumerates the states that interleavings can reach under the parity rule of mbarrier.try_wait.parity.
+/// Enumerates the states that interleavings can reach under the parity rule of
+/// mbarrier.try_wait.parity.
 Exploration exploreStates(const Model &model, size_t limit);
 
-/// The checks of a finished program, given how often each barrier has completed and the arrivals since.
+/// The checks of a finished program, given how often each barrier has completed and the arrivals
+/// since.
 Fault checkEnd(const Model &model, const std::vector<int32_t> &completed,
                const std::vector<int32_t> &arrived);
 

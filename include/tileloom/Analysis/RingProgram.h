@@ -1,8 +1,9 @@
 //===- RingProgram.h - From a warp.specialize to ring models --------------------*- C++ -*-===//
 //
-// RingProgram holds what is fixed about the rings of one warp.specialize: who acquires, who releases, how many arrivals
-// complete a hand-over, and which scalars decide how often. `trace` runs all roles, replicas and CTAs for one choice of
-// these scalars and gives a rings::Model. Used by warp-verify-rings.
+// RingProgram holds what is fixed about the rings of one warp.specialize: who acquires, who
+// releases, how many arrivals complete a hand-over, and which scalars decide how often. `trace`
+// runs all roles, replicas and CTAs for one choice of these scalars and gives a rings::Model. Used
+// by warp-verify-rings.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -37,8 +38,9 @@ struct BufferInfo {
 struct RoleInfo {
   mutable warp::RoleOp op;
   int32_t replicas = 1;
-  bool leader = false;                      ///< runs in CTA 0 of the cluster only
-  llvm::SmallDenseSet<int32_t> alternating; ///< rings whose slots the replicas take by turns of tiles
+  bool leader = false; ///< runs in CTA 0 of the cluster only
+  llvm::SmallDenseSet<int32_t>
+      alternating; ///< rings whose slots the replicas take by turns of tiles
 };
 
 /// Why a role cannot be traced: an operation that is wrong for the chosen scalars.
@@ -51,12 +53,14 @@ struct TraceFault {
 
 class RingProgram {
 public:
-  /// Collects rings and roles. Fails with diagnostics if the rings of a buffer cannot form a cycle with one start.
+  /// Collects rings and roles. Fails with diagnostics if the rings of a buffer cannot form a cycle
+  /// with one start.
   static mlir::FailureOr<RingProgram> get(warp::SpecializeOp specialize);
 
-  /// Runs every agent with the given scalars. `fault` is set if a role's own order is wrong; `truncated` if an agent
-  /// makes more than `maxSteps` steps.
-  Model trace(const Valuation &valuation, size_t maxSteps, TraceFault &fault, bool &truncated) const;
+  /// Runs every agent with the given scalars. `fault` is set if a role's own order is wrong;
+  /// `truncated` if an agent makes more than `maxSteps` steps.
+  Model trace(const Valuation &valuation, size_t maxSteps, TraceFault &fault,
+              bool &truncated) const;
 
   warp::SpecializeOp specialize;
   int32_t ctas = 1;
@@ -64,7 +68,8 @@ public:
   llvm::SmallVector<RingInfo> rings;
   llvm::SmallVector<BufferInfo> buffers;
   Inputs inputs;
-  /// Stages are assigned: the positions of replicas that take alternate tiles are known up to 2 x depth only.
+  /// Stages are assigned: the positions of replicas that take alternate tiles are known up to 2 x
+  /// depth only.
   bool placed = false;
   /// The operation of each Step::site.
   std::vector<mlir::Operation *> sites;
@@ -72,6 +77,7 @@ public:
   llvm::DenseMap<mlir::Value, int32_t> ringOf;
   /// For operations that touch a slot through a view: the acquires that gave the views.
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<warp::AcquireOp, 2>> touches;
+  llvm::SmallVector<mlir::Operation *> touchers; ///< the keys of `touches`, in order
   /// The operations of each block that tracing has to look at.
   llvm::DenseMap<mlir::Block *, llvm::SmallVector<mlir::Operation *, 4>> relevant;
 
@@ -86,6 +92,7 @@ private:
   mlir::LogicalResult collect();
   void collectRole(int32_t role);
   mlir::LogicalResult checkStructure() const;
+  mlir::LogicalResult checkWholeSlot(mlir::Operation *op, int32_t ring) const;
   void findRelevant();
   int32_t expectedArrivals(int32_t ring) const;
 };

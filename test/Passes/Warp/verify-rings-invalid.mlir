@@ -854,3 +854,95 @@ func.func @qk_before_pv(%n: i32) {
   }
   return
 }
+
+// -----
+
+// A slot is changed in place and passed on while another reader may still hold it.
+func.func @in_place_beside_a_reader(%n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %b = warp.buffer : !warp.buffer<2 x [64x64xbf16]>
+  %free = warp.ring released %b : !warp.buffer<2 x [64x64xbf16]>
+  // expected-note@+1 {{the ring is here}}
+  %ready = warp.ring %b : !warp.buffer<2 x [64x64xbf16]>
+  %scaled = warp.ring %b : !warp.buffer<2 x [64x64xbf16]>
+  warp.specialize {
+    warp.role @load warps(1) {
+      scf.for %k = %c0 to %n step %c1 : i32 {
+        %t = warp.acquire %free
+        warp.release %t to %ready tma
+      }
+    }
+    warp.role @scale warps(4) {
+      scf.for %k = %c0 to %n step %c1 : i32 {
+        %t = warp.acquire %ready
+        warp.release %t to %scaled generic
+      }
+    }
+    warp.role @math warps(4) {
+      scf.for %k = %c0 to %n step %c1 : i32 {
+        // expected-note@+1 {{held from here}}
+        %t = warp.acquire %scaled
+        warp.release %t to %free wgmma
+      }
+    }
+    warp.role @look warps(4) {
+      scf.for %k = %c0 to %n step %c1 : i32 {
+        // expected-error@+1 {{overwrites a live slot with %arg0 = 1: role @look can take ring %2 slot 0 while role @math holds the slot}}
+        %t = warp.acquire %ready
+        warp.release %t to %free generic
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+// Multicast fills the slots of all CTAs, but the ring hands over within one.
+func.func @multicast_in_a_cta(%n: i32, %A: !tile.desc<64x64xbf16>, %mask: i16)
+    attributes {warp.launch = #warp.launch<cluster = 2>} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %b = warp.buffer : !warp.buffer<2 x [64x64xbf16]>
+  %free = warp.ring released %b {scope = 1 : i32} : !warp.buffer<2 x [64x64xbf16]>
+  %ready = warp.ring %b : !warp.buffer<2 x [64x64xbf16]>
+  warp.specialize {
+    warp.role @load warps(1) {
+      scf.for %k = %c0 to %n step %c1 : i32 {
+        %t = warp.acquire %free
+        %v = warp.slot %t : !nv.memdesc<64x64xbf16>
+        // expected-error@+1 {{multicast: expected the slot to be released to a ring of scope cluster, found scope cta}}
+        nv.tma.load %A[%k, %c0] to %v multicast(%mask) : !tile.desc<64x64xbf16>, !nv.memdesc<64x64xbf16>
+        // expected-note@+1 {{released here}}
+        warp.release %t to %ready tma
+      }
+    }
+    warp.role @math warps(4) {
+      scf.for %k = %c0 to %n step %c1 : i32 {
+        %t = warp.acquire %ready
+        warp.release %t to %free wgmma
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+// Two replicas stage their stores in the same slot.
+func.func @staging_shared(%n: i32, %C: !tile.desc<64x64xbf16>, %v: tensor<64x64xbf16>) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %b = warp.buffer : !warp.buffer<2 x [64x64xbf16]>
+  %staged = warp.ring released %b : !warp.buffer<2 x [64x64xbf16]>
+  warp.specialize {
+    warp.role @math warps(4) replicas(2) {
+      scf.for %k = %c0 to %n step %c1 : i32 {
+        // expected-error@+1 {{in role @math: expected a buffer per_replica or a part of the slot, found 2 replicas that write all of the same slot}}
+        warp.store %v to %C[%k, %c0] through %staged : tensor<64x64xbf16>, !tile.desc<64x64xbf16>
+      }
+    }
+  }
+  return
+}

@@ -1,6 +1,7 @@
 //===- RingModelTest.cpp - The causal checker against the state explorer -----------------===//
 //
-// Small hand-overs built by hand, and many random ones: both checkers must agree on whether a model can go wrong.
+// Small hand-overs built by hand, and many random ones: both checkers must agree on whether a model
+// can go wrong.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -29,7 +30,9 @@ struct Cycle {
         model.barriers.push_back(barrier);
       }
   }
-  int32_t barrier(int32_t ring, int32_t position) const { return first + ring * depth + position % depth; }
+  int32_t barrier(int32_t ring, int32_t position) const {
+    return first + ring * depth + position % depth;
+  }
 
   void take(int32_t agent, int32_t ring, int32_t position) {
     int32_t begin = model.agents[agent].steps.size();
@@ -44,7 +47,8 @@ struct Cycle {
       if (tenure.agent == agent && tenure.begin == tenure.end &&
           tenure.storage == storage + position % depth && tenure.round == position / depth)
         tenure.end = end;
-    model.agents[agent].steps.push_back({Step::Arrive, barrier(ring, position), position / depth, 0});
+    model.agents[agent].steps.push_back(
+        {Step::Arrive, barrier(ring, position), position / depth, 0});
   }
   void pass(int32_t agent, int32_t from, int32_t to, int32_t position) {
     take(agent, from, position);
@@ -109,7 +113,8 @@ TEST(RingModel, HeldTokensBeyondTheDepthDeadlock) {
 }
 
 TEST(RingModel, ReplicasWithoutAnOrderRunAhead) {
-  // Two consumers take alternate tiles of three slots of a ring of one: the second one waits for completion 4.
+  // Two consumers take alternate tiles of three slots of a ring of one: the second one waits for
+  // completion 4.
   Model model;
   addAgents(model, 3);
   Cycle cycle(model, 1, {1, 1});
@@ -171,7 +176,8 @@ TEST(RingModel, EndChecks) {
   EXPECT_EQ(both(model), Fault::Undrained);
 }
 
-/// Random agents over one or two cycles, mostly sensible, with a few steps dropped, repeated or exchanged.
+/// Random agents over one or two cycles, mostly sensible, with a few steps dropped, repeated or
+/// exchanged.
 Model randomModel(std::mt19937 &random) {
   auto below = [&](int32_t n) { return static_cast<int32_t>(random() % n); };
   Model model;
@@ -192,7 +198,8 @@ Model randomModel(std::mt19937 &random) {
     if (steps.size() < 2)
       continue;
     size_t at = below(steps.size() - 1);
-    // Only exchanges keep the tenures' step numbers in range; they also make waits come before what they need.
+    // Only exchanges keep the tenures' step numbers in range; they also make waits come before what
+    // they need.
     if (below(2))
       std::swap(steps[at].phase, steps[at + 1].phase);
     else
