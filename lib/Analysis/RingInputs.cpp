@@ -37,9 +37,10 @@ bool Inputs::merge(Value value, const Mark &how) {
   if (fresh)
     return true;
   Mark &mark = it->second;
-  bool changed = how.unit > mark.unit || how.tile > mark.tile || how.inner > mark.inner ||
-                 how.extra > mark.extra;
+  bool changed = how.unit > mark.unit || how.mostTiles > mark.mostTiles || how.tile > mark.tile ||
+                 how.inner > mark.inner || how.extra > mark.extra;
   mark.unit = std::max(mark.unit, how.unit);
+  mark.mostTiles = std::max(mark.mostTiles, how.mostTiles);
   mark.tile |= how.tile;
   mark.inner |= how.inner;
   mark.extra |= how.extra;
@@ -189,6 +190,8 @@ void Inputs::analyze(Operation *root, llvm::function_ref<bool(Operation *)> isRi
     });
     if (how.depths.empty())
       return;
+    if (auto role = op->getParentOfType<warp::RoleOp>())
+      how.mostTiles = std::max<int64_t>(how.mostTiles, role.getReplicas() + 1);
     bool outermost = !op->getParentOfType<scf::ForOp>() && !op->getParentOfType<scf::WhileOp>() &&
                      !op->getParentOfType<warp::ForEachTileOp>();
     if (auto branch = dyn_cast<scf::IfOp>(op)) {
@@ -240,7 +243,7 @@ void Inputs::analyze(Operation *root, llvm::function_ref<bool(Operation *)> isRi
         values.insert({0, 1});
     }
     if (how.tile) {
-      for (int64_t trips : {0, 1, 2, 3})
+      for (int64_t trips = 0; trips <= how.mostTiles; ++trips)
         values.insert(trips * how.unit);
     } else if (how.inner && (leaf.decidesWhile || !value.getType().isInteger(1))) {
       values.insert({0, how.unit, 2 * how.unit});

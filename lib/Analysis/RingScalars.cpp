@@ -82,24 +82,27 @@ std::optional<int64_t> rings::evaluateScalar(Operation *op, ArrayRef<int64_t> v)
   // Division by zero is undefined; 0 keeps the walk going and is the same in all roles.
   int64_t d = v.size() > 1 && v[1] ? v[1] : 1, zero = v.size() > 1 && !v[1] ? 0 : 1;
   uint64_t ud = zeroExtend(d, width);
+  // The smallest value divided by -1 would trap.
+  int64_t quotient = d == -1 ? static_cast<int64_t>(0 - static_cast<uint64_t>(v[0])) : v[0] / d;
+  int64_t remainder = d == -1 ? 0 : v[0] % d;
   int64_t result =
       llvm::TypeSwitch<Operation *, int64_t>(op)
           .Case([&](arith::AddIOp) { return static_cast<int64_t>(u(0) + u(1)); })
           .Case([&](arith::SubIOp) { return static_cast<int64_t>(u(0) - u(1)); })
           .Case([&](arith::MulIOp) { return static_cast<int64_t>(u(0) * u(1)); })
           .Case([&](arith::DivUIOp) { return static_cast<int64_t>(u(0) / ud) * zero; })
-          .Case([&](arith::DivSIOp) { return v[0] / d * zero; })
+          .Case([&](arith::DivSIOp) { return quotient * zero; })
           .Case([&](arith::CeilDivUIOp) {
             return static_cast<int64_t>(u(0) / ud + (u(0) % ud != 0)) * zero;
           })
           .Case([&](arith::CeilDivSIOp) {
-            return (v[0] / d + (v[0] % d != 0 && (v[0] < 0) == (d < 0))) * zero;
+            return (quotient + (remainder != 0 && (v[0] < 0) == (d < 0))) * zero;
           })
           .Case([&](arith::FloorDivSIOp) {
-            return (v[0] / d - (v[0] % d != 0 && (v[0] < 0) != (d < 0))) * zero;
+            return (quotient - (remainder != 0 && (v[0] < 0) != (d < 0))) * zero;
           })
           .Case([&](arith::RemUIOp) { return static_cast<int64_t>(u(0) % ud) * zero; })
-          .Case([&](arith::RemSIOp) { return v[0] % d * zero; })
+          .Case([&](arith::RemSIOp) { return remainder * zero; })
           .Case([&](arith::MinSIOp) { return std::min(v[0], v[1]); })
           .Case([&](arith::MaxSIOp) { return std::max(v[0], v[1]); })
           .Case([&](arith::MinUIOp) { return u(0) < u(1) ? v[0] : v[1]; })

@@ -67,9 +67,20 @@ bool Tracer::execute(Operation *op) {
     return execute(loop);
   if (auto branch = dyn_cast<scf::IfOp>(op))
     return execute(branch);
-  if (op->getNumRegions())
-    return fail(
-        op, "around ring operations: expected scf.for, scf.if, scf.while or warp.for_each_tile");
+  if (op->getNumRegions()) {
+    // Other regions may hold tile work, but not ring operations, whose number they would have to
+    // tell.
+    WalkResult ring = op->walk([&](Operation *inner) {
+      return program.siteOf.contains(inner) ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    if (ring.wasInterrupted())
+      return fail(op, "around ring operations: expected scf.for, scf.if, scf.while or "
+                      "warp.for_each_tile");
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        if (!runBlock(block))
+          return false;
+  }
   executeHardware(op);
   executeScalar(op);
   return true;

@@ -33,18 +33,20 @@ void Tracer::assign(ValueRange to, ValueRange from) {
       env[target] = *value;
 }
 
+bool Tracer::tick() {
+  truncated = ++operations > 50 * maxSteps || model.agents[agent].steps.size() > maxSteps;
+  return !truncated;
+}
+
 bool Tracer::runBlock(Block &block) {
+  if (!tick()) // an empty block may be the body of a long loop
+    return false;
   auto it = program.relevant.find(&block);
   if (it == program.relevant.end())
     return true;
-  for (Operation *op : it->second) {
-    if (++operations > 50 * maxSteps || model.agents[agent].steps.size() > maxSteps) {
-      truncated = true;
+  for (Operation *op : it->second)
+    if (!tick() || !execute(op))
       return false;
-    }
-    if (!execute(op))
-      return false;
-  }
   for (Operation *op : it->second)
     if (isa<warp::AcquireOp>(op)) {
       auto token = tokens.find(op);

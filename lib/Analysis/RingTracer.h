@@ -62,6 +62,8 @@ private:
 
   // RingTraceFlow.cpp: control flow and scalars.
   bool runBlock(mlir::Block &block);
+  /// Counts an operation; false once there have been too many.
+  bool tick();
   bool execute(mlir::scf::ForOp loop);
   bool execute(mlir::scf::WhileOp loop);
   bool execute(mlir::scf::IfOp branch);

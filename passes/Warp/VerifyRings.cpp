@@ -241,9 +241,9 @@ struct VerifyRings : warp::impl::WarpVerifyRingsBase<VerifyRings> {
       kernel.emitRemark("rings: too many combinations of scalars; each was varied alone");
     if (truncated)
       kernel.emitRemark("rings: some trip counts make more than ")
-          << maxSteps << " ring operations in a role; these were not checked";
+          << maxSteps.getValue() << " ring operations in a role; these were not checked";
     if (!explored)
-      kernel.emitRemark("rings: more than ") << maxStates << " states; not all were visited";
+      kernel.emitRemark("rings: more than ") << maxStates.getValue() << " states; not all were visited";
     return success();
   }
 };

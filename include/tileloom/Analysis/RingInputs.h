@@ -61,7 +61,7 @@ public:
 
 private:
   struct Mark {
-    int64_t unit = 1;
+    int64_t unit = 1, mostTiles = 3;
     bool tile = false, inner = false, extra = false;
     llvm::SmallVector<int64_t, 2> depths;
   };
