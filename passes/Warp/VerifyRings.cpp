@@ -243,7 +243,8 @@ struct VerifyRings : warp::impl::WarpVerifyRingsBase<VerifyRings> {
       kernel.emitRemark("rings: some trip counts make more than ")
           << maxSteps.getValue() << " ring operations in a role; these were not checked";
     if (!explored)
-      kernel.emitRemark("rings: more than ") << maxStates.getValue() << " states; not all were visited";
+      kernel.emitRemark("rings: more than ")
+          << maxStates.getValue() << " states; not all were visited";
     return success();
   }
 };
