@@ -128,7 +128,8 @@ def Warp_RingOp : Warp_Op<"ring"> {
   let summary = "Declares the right to use the slots of a buffer";
   let description = [{
     The rings of one buffer form a cycle along which every slot travels. Exactly one ring of a cycle starts
-    `released`: its slots are all free at the start. `scope` says which CTAs hand over to each other.
+    `released`: its slots are all free at the start. `scope` says which CTAs hand over to each other: a release to a ring of
+    scope `cluster` or `pair` arrives in every CTA that acquires from it, and a slot there waits for the releases of all CTAs.
 
     ```mlir
     %free = warp.ring released %ab
@@ -286,7 +287,8 @@ def Warp_RoleOp : Warp_Op<"role", [HasParent<"SpecializeOp">, NoTerminator, Sing
     - `warps`: warps of one replica (1, or a multiple of 4 for roles that use warpgroup instructions);
     - `replicas`: copies of the role, each with `warps` warps; `warp.replica_index` tells them apart;
     - `registers`: per-thread budget set with `setmaxnreg`; all roles give one or none does;
-    - only kernel arguments, constants, buffers, rings and orders may be used from outside.
+    - only kernel arguments, constants, buffers, rings and orders may be used from outside;
+    - with the attribute `leader` the role runs in CTA 0 of the cluster only.
 
     A role of one warp whose operations are all issued by one thread (copies, tcgen05, ring operations on them) runs in
     one elected thread.

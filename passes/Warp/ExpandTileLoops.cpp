@@ -128,7 +128,8 @@ LogicalResult expand(ForEachTileOp tileLoop) {
     LogicalResult result = success();
     tileLoop.walk([&](AcquireOp acquire) {
       auto ring = acquire.getRing().getDefiningOp<RingOp>();
-      if (ring.getBuffer().getDefiningOp<BufferOp>().getPerReplica())
+      auto buffer = ring.getBuffer().getDefiningOp<BufferOp>();
+      if (buffer && buffer.getPerReplica())
         return;
       FailureOr<Value> count = acquiresPerTile(acquire, tileLoop, math);
       if (failed(count)) {
