@@ -1,0 +1,81 @@
+//===- FloatOps.h - Scalar floating-point arithmetic of PTX
+//--------------------------------------===//
+//
+// add, sub, mul, fma, div, sqrt, rcp, min, max with one correct rounding in each mode of PTX
+// (9.7.3, 9.7.4), flush-to-zero and saturation, and the approximate functions. Patterns in,
+// patterns out, so that NaN results are the canonical ones and no host rounding state is visible.
+//
+//===----------------------------------------------------------------------------------------------===//
+#ifndef TILELOOM_SIMULATOR_FLOATOPS_H
+#define TILELOOM_SIMULATOR_FLOATOPS_H
+
+#include "tileloom/Simulator/Formats.h"
+
+namespace tileloom::sim {
+
+struct ArithOptions {
+  Rounding rounding = Rounding::RN; ///< RN, RZ, RM or RP
+  bool ftz = false;                 ///< flush subnormal inputs and results, sign kept
+  bool sat = false;                 ///< clamp to [0, 1]; NaN becomes +0 (PTX .sat)
+  bool relu = false;                ///< fma.relu: clamp negative results to 0; NaN stays NaN
+};
+
+/// Arithmetic in F64, F32, F16 or BF16 (sub is add of the negation). Results that are NaN are
+/// canonicalNaN(format), except in F64 where the host's propagation is kept.
+uint64_t addOp(Format format, uint64_t a, uint64_t b, const ArithOptions &options = {});
+uint64_t subOp(Format format, uint64_t a, uint64_t b, const ArithOptions &options = {});
+uint64_t mulOp(Format format, uint64_t a, uint64_t b, const ArithOptions &options = {});
+uint64_t fmaOp(Format format, uint64_t a, uint64_t b, uint64_t c, const ArithOptions &options = {});
+uint64_t divOp(Format format, uint64_t a, uint64_t b, const ArithOptions &options = {});
+uint64_t sqrtOp(Format format, uint64_t a, const ArithOptions &options = {});
+uint64_t rcpOp(Format format, uint64_t a, const ArithOptions &options = {});
+
+struct MinMaxOptions {
+  bool ftz = false;
+  bool nan = false;        ///< .NaN: any NaN operand gives the canonical NaN
+  bool xorsignAbs = false; ///< .xorsign.abs: compare magnitudes, sign is the XOR of the signs
+  bool abs = false;        ///< .abs of the sm_100 reductions: compare magnitudes, result positive
+};
+
+/// min and max: one NaN operand gives the other (or NaN with .NaN); +0 > -0 (PTX ISA 9.7.3.11).
+uint64_t minOp(Format format, uint64_t a, uint64_t b, const MinMaxOptions &options = {});
+uint64_t maxOp(Format format, uint64_t a, uint64_t b, const MinMaxOptions &options = {});
+
+uint64_t negOp(Format format, uint64_t a, bool ftz = false);
+uint64_t absOp(Format format, uint64_t a, bool ftz = false);
+
+/// add, mul and fma of f32 on host floats, for callers that keep registers as float. The plain RN
+/// forms stay inline.
+inline bool isPlain(const ArithOptions &o) {
+  return o.rounding == Rounding::RN && !o.ftz && !o.sat && !o.relu;
+}
+inline float canonical(float value) { return value == value ? value : floatOf(0x7FFFFFFFu); }
+
+inline float addF32(float a, float b, const ArithOptions &o = {}) {
+  if (isPlain(o))
+    return canonical(a + b);
+  return floatOf(uint32_t(addOp(Format::F32, bitsOf(a), bitsOf(b), o)));
+}
+inline float mulF32(float a, float b, const ArithOptions &o = {}) {
+  if (isPlain(o))
+    return canonical(a * b);
+  return floatOf(uint32_t(mulOp(Format::F32, bitsOf(a), bitsOf(b), o)));
+}
+inline float fmaF32(float a, float b, float c, const ArithOptions &o = {}) {
+  if (isPlain(o))
+    return canonical(__builtin_fmaf(a, b, c));
+  return floatOf(uint32_t(fmaOp(Format::F32, bitsOf(a), bitsOf(b), bitsOf(c), o)));
+}
+
+/// The approximate functions. PTX documents error bounds, not bits: these return the correctly
+/// rounded value of the host's double result, with the documented special cases (PTX ISA 9.7.3).
+enum class Approx : uint8_t { Ex2, Lg2, Rcp, Rsqrt, Sqrt, Sin, Cos, Tanh };
+uint64_t approxOp(Approx function, Format format, uint64_t a, bool ftz = false);
+
+/// div.approx.f32 and div.full.f32: correctly rounded here; |b| in (2^126, 2^128) gives 0 with
+/// .approx (PTX ISA 9.7.3.8), or NaN when a is infinite.
+uint32_t divApproxF32(uint32_t a, uint32_t b, bool ftz, bool full);
+
+} // namespace tileloom::sim
+
+#endif // TILELOOM_SIMULATOR_FLOATOPS_H

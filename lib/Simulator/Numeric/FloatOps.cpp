@@ -1,0 +1,215 @@
+//===- FloatOps.cpp - Scalar arithmetic with one rounding
+//-----------------------------------------===//
+//
+// f32, f16 and bf16 are computed in double and rounded to odd there: with at least two spare bits,
+// a second rounding to the target in any mode then equals a single one. f64 uses the host, under
+// its own rounding mode when the mode is not RN.
+//
+//===----------------------------------------------------------------------------------------------===//
+#include "tileloom/Simulator/FloatOps.h"
+
+#include <cfenv>
+#include <cmath>
+
+using namespace tileloom::sim;
+
+namespace {
+
+bool isNarrow(Format format) { return format != Format::F64; }
+
+double flushed(Format format, double value, bool ftz) {
+  double minNormal = format == Format::F16 ? 0x1p-14 : 0x1p-126;
+  return ftz && isNarrow(format) && std::fabs(value) < minNormal ? std::copysign(0.0, value)
+                                                                 : value;
+}
+
+// The neighbour of `value` towards the exact result when `value` is even, given the sign of exact -
+// value: round to odd.
+double toOdd(double value, double error) {
+  uint64_t bits = bitsOf(value);
+  if (error == 0 || (bits & 1))
+    return value;
+  return doubleOf(bits + ((error > 0) == (value > 0) ? 1 : uint64_t(-1)));
+}
+
+double addOdd(double a, double b) {
+  double sum = a + b;
+  if (!std::isfinite(sum))
+    return sum;
+  double part = sum - a;
+  return toOdd(sum, (a - (sum - part)) + (b - part)); // the error of the sum, exactly (TwoSum)
+}
+
+uint64_t finish(Format format, double value, const ArithOptions &options) {
+  if (value != value)
+    return options.sat ? 0 : canonicalNaN(format);
+  if (options.sat)
+    value = value > 1 ? 1 : value > 0 ? value : 0;
+  ConvertOptions convertOptions;
+  convertOptions.rounding = options.rounding;
+  convertOptions.relu = options.relu;
+  uint64_t bits = encode(format, value, convertOptions);
+  if (!options.ftz)
+    return bits;
+  double rounded = decode(format, bits);
+  double kept = flushed(format, rounded, true);
+  return bitsOf(kept) == bitsOf(rounded) ? bits : encode(format, kept);
+}
+
+// A zero that comes from cancellation is -0 when rounding down (IEEE 754, 6.3).
+double cancelled(double sum, double a, double b, Rounding rounding) {
+  if (sum == 0 && rounding == Rounding::RM && (std::signbit(a) != std::signbit(b)))
+    return -0.0;
+  return sum;
+}
+
+int hostMode(Rounding rounding) {
+  switch (rounding) {
+  case Rounding::RZ:
+    return FE_TOWARDZERO;
+  case Rounding::RM:
+    return FE_DOWNWARD;
+  case Rounding::RP:
+    return FE_UPWARD;
+  default:
+    return FE_TONEAREST;
+  }
+}
+
+// f64 under a host rounding mode. The volatile operands keep the operation between the mode
+// changes.
+template <typename Operation>
+uint64_t hostOp(const ArithOptions &options, double a, double b, double c, Operation operation) {
+  volatile double x = a, y = b, z = c;
+  volatile double result;
+  if (options.rounding == Rounding::RN) {
+    result = operation(x, y, z);
+  } else {
+    int old = std::fegetround();
+    std::fesetround(hostMode(options.rounding));
+    result = operation(x, y, z);
+    std::fesetround(old);
+  }
+  double value = result;
+  if (options.sat)
+    value = value > 1 ? 1 : value > 0 ? value : 0;
+  return bitsOf(value);
+}
+
+bool isNaNBits(Format format, uint64_t bits) {
+  double value = decode(format, bits);
+  return value != value;
+}
+
+uint64_t minMax(Format format, uint64_t a, uint64_t b, const MinMaxOptions &options, bool max) {
+  double x = flushed(format, decode(format, a), options.ftz);
+  double y = flushed(format, decode(format, b), options.ftz);
+  bool nanX = x != x, nanY = y != y;
+  if ((nanX && nanY) || (options.nan && (nanX || nanY)))
+    return canonicalNaN(format);
+  double result;
+  bool negative = std::signbit(x) != std::signbit(y);
+  if (options.xorsignAbs || options.abs) {
+    x = std::fabs(x);
+    y = std::fabs(y);
+  }
+  if (nanX || nanY)
+    result = nanX ? y : x;
+  else if (x == y)
+    result = std::signbit(x) == max ? y : x; // equal or zeros of two signs: +0 counts as larger
+  else
+    result = (x < y) == max ? y : x;
+  if (options.xorsignAbs && negative)
+    result = -result;
+  return encode(format, result);
+}
+} // namespace
+
+uint64_t tileloom::sim::addOp(Format format, uint64_t a, uint64_t b, const ArithOptions &options) {
+  if (!isNarrow(format))
+    return hostOp(options, doubleOf(a), doubleOf(b), 0,
+                  [](double x, double y, double) { return x + y; });
+  double x = flushed(format, decode(format, a), options.ftz);
+  double y = flushed(format, decode(format, b), options.ftz);
+  return finish(format, cancelled(addOdd(x, y), x, y, options.rounding), options);
+}
+
+uint64_t tileloom::sim::subOp(Format format, uint64_t a, uint64_t b, const ArithOptions &options) {
+  return addOp(format, a, isNaNBits(format, b) ? b : negOp(format, b), options);
+}
+
+uint64_t tileloom::sim::mulOp(Format format, uint64_t a, uint64_t b, const ArithOptions &options) {
+  if (!isNarrow(format))
+    return hostOp(options, doubleOf(a), doubleOf(b), 0,
+                  [](double x, double y, double) { return x * y; });
+  // Two 24-bit significands: the product is exact in double.
+  return finish(format,
+                flushed(format, decode(format, a), options.ftz) *
+                    flushed(format, decode(format, b), options.ftz),
+                options);
+}
+
+uint64_t tileloom::sim::fmaOp(Format format, uint64_t a, uint64_t b, uint64_t c,
+                              const ArithOptions &options) {
+  if (!isNarrow(format))
+    return hostOp(options, doubleOf(a), doubleOf(b), doubleOf(c),
+                  [](double x, double y, double z) { return std::fma(x, y, z); });
+  double product = flushed(format, decode(format, a), options.ftz) *
+                   flushed(format, decode(format, b), options.ftz);
+  double addend = flushed(format, decode(format, c), options.ftz);
+  return finish(format, cancelled(addOdd(product, addend), product, addend, options.rounding),
+                options);
+}
+
+uint64_t tileloom::sim::divOp(Format format, uint64_t a, uint64_t b, const ArithOptions &options) {
+  if (!isNarrow(format))
+    return hostOp(options, doubleOf(a), doubleOf(b), 0,
+                  [](double x, double y, double) { return x / y; });
+  double x = flushed(format, decode(format, a), options.ftz);
+  double y = flushed(format, decode(format, b), options.ftz);
+  double quotient = x / y;
+  if (std::isfinite(quotient) && quotient != 0 && std::isfinite(y)) {
+    double remainder = std::fma(-quotient, y, x);
+    quotient = toOdd(quotient, y > 0 ? remainder : -remainder);
+  }
+  return finish(format, quotient, options);
+}
+
+uint64_t tileloom::sim::sqrtOp(Format format, uint64_t a, const ArithOptions &options) {
+  if (!isNarrow(format))
+    return hostOp(options, doubleOf(a), 0, 0,
+                  [](double x, double, double) { return std::sqrt(x); });
+  double x = flushed(format, decode(format, a), options.ftz);
+  double root = std::sqrt(x);
+  if (std::isfinite(root) && root != 0)
+    root = toOdd(root, std::fma(-root, root, x));
+  return finish(format, root, options);
+}
+
+uint64_t tileloom::sim::rcpOp(Format format, uint64_t a, const ArithOptions &options) {
+  return divOp(format, encode(format, 1.0), a, options);
+}
+
+uint64_t tileloom::sim::minOp(Format format, uint64_t a, uint64_t b, const MinMaxOptions &options) {
+  return minMax(format, a, b, options, false);
+}
+
+uint64_t tileloom::sim::maxOp(Format format, uint64_t a, uint64_t b, const MinMaxOptions &options) {
+  return minMax(format, a, b, options, true);
+}
+
+uint64_t tileloom::sim::negOp(Format format, uint64_t a, bool ftz) {
+  uint64_t sign = uint64_t(1) << (formatInfo(format).bits - 1);
+  double value = decode(format, a);
+  if (ftz && value == value && bitsOf(flushed(format, value, true)) != bitsOf(value))
+    a &= sign;
+  return a ^ sign;
+}
+
+uint64_t tileloom::sim::absOp(Format format, uint64_t a, bool ftz) {
+  uint64_t sign = uint64_t(1) << (formatInfo(format).bits - 1);
+  double value = decode(format, a);
+  if (ftz && value == value && bitsOf(flushed(format, value, true)) != bitsOf(value))
+    return 0;
+  return a & ~sign;
+}
