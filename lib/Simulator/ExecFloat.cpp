@@ -18,7 +18,6 @@ inline float flush(float v) {
   return (b & 0x7F800000u) ? v : floatOf(b & 0x80000000u);
 }
 inline float canonical(float v) { return v == v ? v : floatOf(0x7FFFFFFFu); }
-inline float saturate(float v) { return v > 0.0f ? (v < 1.0f ? v : 1.0f) : 0.0f; }
 
 template <bool Ftz> inline float input(float v) { return Ftz ? flush(v) : v; }
 template <bool Ftz> inline float output(float v) { return canonical(Ftz ? flush(v) : v); }
