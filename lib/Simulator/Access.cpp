@@ -52,17 +52,19 @@ Actor genericActor(const Warp &w) {
   return a;
 }
 
-void learn(Clocks &c, uint32_t actor, uint32_t epoch) {
+void learn(Clocks &c, uint32_t actor, uint32_t epoch, bool proxied) {
   for (Clock *k : {&c.seen, &c.proxied}) {
     if (k->size() <= actor)
       k->resize(actor + 1, 0);
     (*k)[actor] = std::max((*k)[actor], epoch);
+    if (!proxied)
+      return;
   }
 }
 
-void learn(Warp &w, uint32_t actor, uint32_t epoch) {
+void learn(Warp &w, uint32_t actor, uint32_t epoch, bool proxied) {
   if (!w.clocks.empty())
-    learn(w.clocks, actor, epoch);
+    learn(w.clocks, actor, epoch, proxied);
 }
 
 void releaseInto(Warp &w, Clocks &to) {

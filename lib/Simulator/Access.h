@@ -54,8 +54,9 @@ void report(Warp &w, const char *kind, const std::string &message, int lane = -1
 void releaseInto(Warp &w, Clocks &to);
 void acquireFrom(Warp &w, const Clocks &from);
 /// Raises what a warp knows of one actor (an asynchronous stream that it has waited for).
-void learn(Warp &w, uint32_t actor, uint32_t epoch);
-void learn(Clocks &c, uint32_t actor, uint32_t epoch);
+/// `proxied`: also what the asynchronous proxy may see (not so for cp.async, which is generic).
+void learn(Warp &w, uint32_t actor, uint32_t epoch, bool proxied = true);
+void learn(Clocks &c, uint32_t actor, uint32_t epoch, bool proxied = true);
 
 inline uint32_t warpActor(const Cta &cta, uint32_t warp) {
   return cta.rank * cta.cluster->grid->actorsPerCta + warp;

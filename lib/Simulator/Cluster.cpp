@@ -127,6 +127,7 @@ static std::unique_ptr<Cta> makeCta(Cluster &cluster, uint32_t rank, const uint3
     if (g.checks & (CheckInFlight | CheckUninitialised)) {
       w->written.assign(p.registerCount + 1, 0);
       w->inFlight.assign(p.registerCount + 1, 0);
+      w->fenceMark.assign(p.registerCount + 1, 0);
     }
     if (g.checks & CheckRaces) {
       w->clocks.seen.assign(size_t(g.actorsPerCta) * g.clusterSize, 0);
@@ -137,6 +138,7 @@ static std::unique_ptr<Cta> makeCta(Cluster &cluster, uint32_t rank, const uint3
     cta->warps.push_back(std::move(w));
   }
   cta->liveWarps = g.warpsPerCta;
+  cta->warpgroups.resize((g.warpsPerCta + 3) / 4);
   for (NamedBarrier &b : cta->named)
     b.arrivedLanes.assign(g.warpsPerCta, 0);
   return cta;

@@ -37,6 +37,8 @@ static std::string describeWait(const Warp &w, const Group &g) {
            " warps have arrived, " + std::to_string(w.cluster->liveWarps) + " are alive";
   case WaitInfo::WarpSync:
     return "waits for the other lanes of mask " + hex(i.detail);
+  case WaitInfo::Warpgroup:
+    return "waits for the other warps of its warpgroup to issue the same wgmma";
   case WaitInfo::BulkGroup:
     return "waits for its copies";
   case WaitInfo::Registers:

@@ -131,7 +131,7 @@ static void branchIndirect(Warp &w, size_t index, const Instr &in, uint32_t mask
 /// Register checks before an instruction: undefined sources, registers owned by a wgmma in flight.
 static void checkRegisters(Warp &w, const Instr &in, uint32_t m) {
   const uint32_t *refs = w.program->refs.data() + in.refs;
-  if (w.inFlightCount && w.cluster->checking(CheckInFlight)) {
+  if (w.inFlightCount && !(in.flags & FlagMatrix) && w.cluster->checking(CheckInFlight)) {
     for (unsigned i = 0, n = in.uses + in.defs; i < n; ++i) {
       if (!w.inFlight[refs[i]])
         continue;
@@ -157,6 +157,10 @@ static void checkRegisters(Warp &w, const Instr &in, uint32_t m) {
       w.written[refs[i]] |= m;
     }
   }
+  if (in.flags & FlagMatrix)
+    return;
+  for (unsigned i = in.uses, n = in.uses + in.defs; i < n; ++i)
+    w.fenceMark[refs[i]] = w.wgmmaFences;
   uint32_t gets = in.flags & FlagMove ? m & ~missing : m;
   for (unsigned i = in.uses, n = in.uses + in.defs; i < n; ++i)
     w.written[refs[i]] = (w.written[refs[i]] & ~m) | gets;

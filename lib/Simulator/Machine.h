@@ -29,7 +29,7 @@ class GlobalOrder;
 /// What a blocked or spinning thread group waits for.
 struct WaitInfo {
   enum Kind : uint8_t {
-    None, Mbarrier, TryWait, Named, ClusterBarrier, WarpSync, BulkGroup, Registers, TensorAlloc, Spin
+    None, Mbarrier, TryWait, Named, ClusterBarrier, WarpSync, Warpgroup, BulkGroup, Registers, TensorAlloc, Spin
   } kind = None;
   uint32_t address = 0; // mbarrier: shared address
   uint32_t detail = 0;  // parity, barrier id, register count
@@ -54,12 +54,20 @@ struct Join {
   bool inUse = false;
 };
 
-/// A wgmma that was issued and not yet executed.
-struct PendingWgmma {
+/// A wgmma of a warpgroup: runs when its four warps have issued it, at the latest when one waits.
+struct WgmmaOp {
   const Instr *instr = nullptr;
   uint64_t aDescriptor = 0, bDescriptor = 0;
   bool scaleD = true;
-  uint64_t group = 0;
+  uint32_t arrived = 0; // bit for each warp of the warpgroup
+  uint64_t time = 0, doneTime = 0;
+};
+struct Warpgroup {
+  std::deque<WgmmaOp> ops;
+  uint64_t first = 0;    // number of ops.front()
+  uint64_t executed = 0; // ops done
+  std::deque<uint64_t> doneTimes; // of ops first .. executed-1 that have left the queue
+  uint64_t lastDone = 0;
 };
 
 struct Warp {
@@ -94,15 +102,21 @@ struct Warp {
   uint32_t recordEpoch = 0, recordActor = 0, recordId = 0;
 
   // Asynchronous state.
-  uint64_t wgmmaOpen = 0, wgmmaCommitted = 0, wgmmaDone = 0; // wgmmas in the open group; groups
-  uint64_t wgmmaIssued = 0;
-  std::deque<PendingWgmma> wgmmaQueue;
-  bool wgmmaFenced = false;
-  std::vector<std::vector<uint32_t>> wgmmaRegs; // registers of each committed group, oldest first
-  std::vector<uint32_t> wgmmaOpenRegs;
+  uint64_t wgmmaIssued = 0, wgmmaCommits = 0;
+  std::deque<uint64_t> wgmmaGroupEnds; // op count at each commit that has not been waited for
+  std::deque<std::vector<uint32_t>> wgmmaGroupRegs;
+  std::vector<uint32_t> wgmmaOpenRegs; // registers of the open group
+  uint32_t wgmmaFences = 0;
+  std::vector<uint32_t> fenceMark;     // by register: wgmmaFences at its last write
+  struct Copy {
+    uint64_t id;       // in the asynchronous queue
+    uint32_t sequence; // epoch of the warp's bulk stream
+    uint64_t time;
+  };
   struct BulkState {
-    std::vector<uint64_t> open;                 // sequence numbers of uncommitted copies
-    std::deque<std::vector<uint64_t>> groups;   // committed, oldest first
+    std::vector<Copy> open;               // not yet committed
+    std::deque<std::vector<Copy>> groups; // committed, oldest first
+    bool readsPending = false;            // stores whose source has not been waited for
   };
   std::unordered_map<uint32_t, BulkState> bulk; // by lane
   std::vector<BulkState> cpAsync;               // by lane, non-bulk
@@ -111,7 +125,8 @@ struct Warp {
   std::vector<uint32_t> tensorLoadRegs; // registers of unwaited tcgen05.ld
   bool tensorStores = false;
   uint32_t maxRegisters = 0;
-  uint64_t setMaxCount = 0;
+  uint64_t clusterToken = 0;
+  bool clusterArrived = false;
 
   template <class T> T *reg(int32_t slot) { return reinterpret_cast<T *>(regs + slot); }
   uint32_t predicate(int32_t slot) const { return *reinterpret_cast<uint32_t *>(regs + slot); }
@@ -121,6 +136,7 @@ struct Warp {
 
 struct NamedBarrier {
   uint32_t expected = 0; // threads; 0 when idle
+  bool counted = false;  // the instruction gave a count: exited warps are not taken off
   uint32_t arrived = 0;  // threads
   uint64_t generation = 0;
   std::vector<uint32_t> arrivedLanes; // by warp
@@ -136,6 +152,8 @@ struct BarrierInfo {
   uint32_t actor = 0;
   uint64_t phase = 0;     // completed phases since init
   bool live = false;
+  uint64_t firstPhase = 0; // of this life
+  uint32_t initActor = 0, initEpoch = 0;
   Clocks clocks, done;
   uint64_t time = 0, doneTime = 0; // of the last arrival; of the last completion
   uint32_t initLine = 0;
@@ -155,6 +173,8 @@ struct Cta {
   std::vector<uint16_t> barrierAt; // shared offset / 8 -> index + 1
   std::unique_ptr<SharedShadow> shadow;
   std::unique_ptr<TensorMemory> tensor;
+  std::vector<Warpgroup> warpgroups;
+  uint64_t tensorTime = 0; // when the tensor cores are free
   uint32_t registerPool = 0;
   uint32_t liveWarps = 0;
   bool done = false;

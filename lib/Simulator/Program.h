@@ -40,6 +40,7 @@ enum InstrFlag : uint16_t {
   FlagTrap = 16,      //
   FlagIndirect = 32,  // brx.idx
   FlagPhiLike = 64,   // chooses between sources: one of them may be undefined
+  FlagMatrix = 128,   // wgmma: checks its registers itself
 };
 
 struct Instr {

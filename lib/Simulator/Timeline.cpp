@@ -23,7 +23,7 @@ static std::string waitName(const Cta &cta, const WaitInfo &i) {
   case WaitInfo::BulkGroup: return "copies";
   case WaitInfo::Registers: return "setmaxnreg";
   case WaitInfo::TensorAlloc: return "tensor memory";
-  case WaitInfo::Spin: return "wgmma";
+  case WaitInfo::Warpgroup: return "wgmma";
   default: return "other";
   }
 }
