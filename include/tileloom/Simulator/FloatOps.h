@@ -44,27 +44,43 @@ uint64_t maxOp(Format format, uint64_t a, uint64_t b, const MinMaxOptions &optio
 uint64_t negOp(Format format, uint64_t a, bool ftz = false);
 uint64_t absOp(Format format, uint64_t a, bool ftz = false);
 
-/// add, mul and fma of f32 on host floats, for callers that keep registers as float. The plain RN
-/// forms stay inline.
-inline bool isPlain(const ArithOptions &o) {
-  return o.rounding == Rounding::RN && !o.ftz && !o.sat && !o.relu;
+//===----------------------------------------------------------------------------------------------===//
+// f32 on host floats, for callers that keep registers as float. Round-to-nearest stays inline.
+//===----------------------------------------------------------------------------------------------===//
+
+inline float flushF32(float value) {
+  uint32_t bits = bitsOf(value);
+  return (bits & 0x7F800000u) ? value : floatOf(bits & 0x80000000u);
 }
-inline float canonical(float value) { return value == value ? value : floatOf(0x7FFFFFFFu); }
+
+namespace detail {
+inline bool isNearest(const ArithOptions &o) { return o.rounding == Rounding::RN && !o.relu; }
+
+inline float finishF32(float value, const ArithOptions &o) {
+  if (o.sat)
+    return value > 1 ? 1 : value > 0 ? (o.ftz ? flushF32(value) : value) : 0; // NaN gives +0
+  if (value != value)
+    return floatOf(0x7FFFFFFFu);
+  return o.ftz ? flushF32(value) : value;
+}
+} // namespace detail
 
 inline float addF32(float a, float b, const ArithOptions &o = {}) {
-  if (isPlain(o))
-    return canonical(a + b);
-  return floatOf(uint32_t(addOp(Format::F32, bitsOf(a), bitsOf(b), o)));
+  if (!detail::isNearest(o))
+    return floatOf(uint32_t(addOp(Format::F32, bitsOf(a), bitsOf(b), o)));
+  return detail::finishF32(o.ftz ? flushF32(a) + flushF32(b) : a + b, o);
 }
 inline float mulF32(float a, float b, const ArithOptions &o = {}) {
-  if (isPlain(o))
-    return canonical(a * b);
-  return floatOf(uint32_t(mulOp(Format::F32, bitsOf(a), bitsOf(b), o)));
+  if (!detail::isNearest(o))
+    return floatOf(uint32_t(mulOp(Format::F32, bitsOf(a), bitsOf(b), o)));
+  return detail::finishF32(o.ftz ? flushF32(a) * flushF32(b) : a * b, o);
 }
 inline float fmaF32(float a, float b, float c, const ArithOptions &o = {}) {
-  if (isPlain(o))
-    return canonical(__builtin_fmaf(a, b, c));
-  return floatOf(uint32_t(fmaOp(Format::F32, bitsOf(a), bitsOf(b), bitsOf(c), o)));
+  if (!detail::isNearest(o))
+    return floatOf(uint32_t(fmaOp(Format::F32, bitsOf(a), bitsOf(b), bitsOf(c), o)));
+  if (o.ftz)
+    return detail::finishF32(__builtin_fmaf(flushF32(a), flushF32(b), flushF32(c)), o);
+  return detail::finishF32(__builtin_fmaf(a, b, c), o);
 }
 
 /// The approximate functions. PTX documents error bounds, not bits: these return the correctly

@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace tileloom::sim {
@@ -135,19 +136,22 @@ struct Accumulator {
 
 struct TileOptions {
   bool accumulate = true; ///< false: the old D is taken as zero
-  unsigned scaleInputD =
-      0;                  ///< D is multiplied by 2^-scaleInputD first (tcgen05, f16 and tf32 kinds)
+  /// D is multiplied by 2^-scaleInputD first (tcgen05 kinds f16 and tf32; 0 to 15).
+  unsigned scaleInputD = 0;
   bool satfinite = false; ///< integer only
 };
 
 /// D[m][n] = A . B + D for one instruction (K = a.k <= 128), bit-exact. The operands say which
-/// form: float, block-scaled 4-bit (setBlockScales) or integer.
-void multiplyAccumulate(const DotModel &model, const DecodedOperand &a, const DecodedOperand &b,
-                        Accumulator d, const TileOptions &options = {});
+/// form: float, scaled (setScales) or integer. A and B have equal k and numbers of scales.
+/// Returns an empty string, or what the operands have that does not fit together.
+std::string multiplyAccumulate(const DotModel &model, const DecodedOperand &a,
+                               const DecodedOperand &b, Accumulator d,
+                               const TileOptions &options = {});
 
 /// The same with plain fp32 accumulation of the products (exact integers for s8 and u8).
-void multiplyAccumulateFast(const DotModel &model, const DecodedOperand &a, const DecodedOperand &b,
-                            Accumulator d, const TileOptions &options = {});
+std::string multiplyAccumulateFast(const DotModel &model, const DecodedOperand &a,
+                                   const DecodedOperand &b, Accumulator d,
+                                   const TileOptions &options = {});
 
 /// Name of the kernel in use: "avx512", "avx2" or "base".
 const char *matrixKernelName();

@@ -110,7 +110,7 @@ uint32_t sharedBoxBytes(const TensorMap &map);
 /// out of bounds, packed bytes for the padded types (8 or 12 per 16).
 uint32_t transactionBytes(const TensorMap &map);
 
-/// The same for tile::gather4 (four rows; the box has one).
+/// The same for tile::gather4 (four rows; the box has one). UNVERIFIED.
 uint32_t gather4TransactionBytes(const TensorMap &map);
 
 } // namespace tileloom::sim

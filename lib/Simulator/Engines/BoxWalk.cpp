@@ -53,6 +53,7 @@ static Error prepare(const TensorMap &map, uint32_t sharedAddress, BoxDirection 
     break;
   }
   walk.pitch[0] = walk.rowGroups ? walk.groupGlobal : walk.unit;
+  // Rows are dense even when they are narrower than the swizzle: UNVERIFIED on hardware.
   walk.rowBytes = walk.count[0] / walk.unitElements * walk.unit;
   return {};
 }

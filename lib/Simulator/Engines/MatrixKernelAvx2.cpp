@@ -7,5 +7,6 @@
 #if defined(__x86_64__)
 #define KERNEL_TABLE avx2Kernels
 #define KERNEL_NAME "avx2"
+#define KERNEL_BYTES 32
 #include "MatrixKernelBody.inc"
 #endif

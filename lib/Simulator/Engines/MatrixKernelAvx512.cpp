@@ -7,5 +7,6 @@
 #if defined(__x86_64__)
 #define KERNEL_TABLE avx512Kernels
 #define KERNEL_NAME "avx512"
+#define KERNEL_BYTES 64
 #include "MatrixKernelBody.inc"
 #endif

@@ -6,4 +6,5 @@
 //===----------------------------------------------------------------------------------------------===//
 #define KERNEL_TABLE baseKernels
 #define KERNEL_NAME "base"
+#define KERNEL_BYTES 16
 #include "MatrixKernelBody.inc"

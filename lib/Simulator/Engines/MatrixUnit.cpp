@@ -101,7 +101,7 @@ struct Tile {
     } else {
       std::memcpy(c, words, count * sizeof(float));
     }
-    if (options.scaleInputD && !integer)
+    if (options.scaleInputD && !integer) // rounded in f32 first: UNVERIFIED
       for (size_t i = 0; i < count; ++i)
         c[i] *= floatOf((127 - options.scaleInputD) << 23);
     for (size_t i = count; i < padded; ++i)
@@ -213,16 +213,47 @@ struct Tile {
 };
 } // namespace
 
-void tileloom::sim::multiplyAccumulate(const DotModel &model, const DecodedOperand &a,
-                                       const DecodedOperand &b, Accumulator d,
-                                       const TileOptions &options) {
-  Tile tile{model, a, b, d, options, false, {}, {}, {}, {}, {}, {}, {}};
-  tile.run();
+// What the kernels rely on; the message names the operand.
+static std::string check(const DecodedOperand &a, const DecodedOperand &b,
+                         const TileOptions &options) {
+  auto number = [](size_t value) { return std::to_string(value); };
+  if (a.k != b.k || a.k > detail::kernelMaxK)
+    return "matrix multiply: A has k = " + number(a.k) + " and B has k = " + number(b.k) +
+           ", needs equal values up to " + number(detail::kernelMaxK);
+  if (isInteger(a.type) != isInteger(b.type))
+    return std::string("matrix multiply: A is ") + mmaTypeName(a.type) + " and B is " +
+           mmaTypeName(b.type) + ", needs two integers or two floating-point types";
+  if (a.scaleCount != b.scaleCount || a.scaleCount > 4 || a.scaleCount == 3)
+    return "matrix multiply: A has " + number(a.scaleCount) + " scales per row and B has " +
+           number(b.scaleCount) + ", needs equal counts of 0, 1, 2 or 4";
+  bool blocks = a.scaleCount > 1;
+  if (blocks && (a.type != MmaType::E2M1 || b.type != MmaType::E2M1 || a.k % (16 * a.scaleCount) ||
+                 a.scaleFormat != b.scaleFormat))
+    return std::string("matrix multiply: several scales per row need e2m1 operands, one scale "
+                       "format and k a multiple of 16 per scale; found ") +
+           mmaTypeName(a.type) + " and " + mmaTypeName(b.type) + ", k = " + number(a.k);
+  if (options.scaleInputD > 15)
+    return "matrix multiply: scale-input-d is " + number(options.scaleInputD) + ", needs 0 to 15";
+  return {};
 }
 
-void tileloom::sim::multiplyAccumulateFast(const DotModel &model, const DecodedOperand &a,
-                                           const DecodedOperand &b, Accumulator d,
-                                           const TileOptions &options) {
-  Tile tile{model, a, b, d, options, true, {}, {}, {}, {}, {}, {}, {}};
+static std::string multiply(const DotModel &model, const DecodedOperand &a, const DecodedOperand &b,
+                            Accumulator d, const TileOptions &options, bool fast) {
+  if (std::string error = check(a, b, options); !error.empty())
+    return error;
+  Tile tile{model, a, b, d, options, fast, {}, {}, {}, {}, {}, {}, {}};
   tile.run();
+  return {};
+}
+
+std::string tileloom::sim::multiplyAccumulate(const DotModel &model, const DecodedOperand &a,
+                                              const DecodedOperand &b, Accumulator d,
+                                              const TileOptions &options) {
+  return multiply(model, a, b, d, options, false);
+}
+
+std::string tileloom::sim::multiplyAccumulateFast(const DotModel &model, const DecodedOperand &a,
+                                                  const DecodedOperand &b, Accumulator d,
+                                                  const TileOptions &options) {
+  return multiply(model, a, b, d, options, true);
 }

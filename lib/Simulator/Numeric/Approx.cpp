@@ -44,6 +44,10 @@ uint64_t tileloom::sim::approxOp(Approx function, Format format, uint64_t a, boo
   if (format == Format::F64) // rcp and rsqrt.approx.ftz.f64 return only the upper 32 bits
     return result != result ? 0x7FFFFFFF00000000ull
                             : bitsOf(flush(format, result, ftz)) & 0xFFFFFFFF00000000ull;
+  if (format == Format::F32) { // the host's conversion rounds to nearest, as encode does
+    float value = float(result);
+    return value != value ? 0x7FFFFFFF : bitsOf(ftz ? flushF32(value) : value);
+  }
   uint64_t bits = encode(format, result);
   if (!ftz || result != result)
     return bits;

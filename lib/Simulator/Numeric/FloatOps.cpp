@@ -107,21 +107,26 @@ uint64_t minMax(Format format, uint64_t a, uint64_t b, const MinMaxOptions &opti
   bool nanX = x != x, nanY = y != y;
   if ((nanX && nanY) || (options.nan && (nanX || nanY)))
     return canonicalNaN(format);
-  double result;
   bool negative = std::signbit(x) != std::signbit(y);
   if (options.xorsignAbs || options.abs) {
     x = std::fabs(x);
     y = std::fabs(y);
   }
+  bool second; // the result is b
   if (nanX || nanY)
-    result = nanX ? y : x;
+    second = nanX;
   else if (x == y)
-    result = std::signbit(x) == max ? y : x; // equal or zeros of two signs: +0 counts as larger
+    second = std::signbit(x) == max; // equal or zeros of two signs: +0 counts as larger
   else
-    result = (x < y) == max ? y : x;
-  if (options.xorsignAbs && negative)
-    result = -result;
-  return encode(format, result);
+    second = (x < y) == max;
+  // The result is an operand, flushed or with another sign.
+  uint64_t sign = uint64_t(1) << (formatInfo(format).bits - 1), bits = second ? b : a;
+  double value = second ? y : x;
+  if (value == 0)
+    bits &= sign;
+  if (options.xorsignAbs)
+    return (bits & ~sign) | (negative ? sign : 0);
+  return options.abs ? bits & ~sign : bits;
 }
 } // namespace
 
@@ -190,11 +195,26 @@ uint64_t tileloom::sim::rcpOp(Format format, uint64_t a, const ArithOptions &opt
   return divOp(format, encode(format, 1.0), a, options);
 }
 
+// f32 without NaNs and modifiers, the case of every softmax: integers in the order of the numbers,
+// in which +0 is above -0.
+static bool plainMinMax(Format format, uint64_t a, uint64_t b, const MinMaxOptions &options) {
+  return format == Format::F32 && !options.ftz && !options.xorsignAbs && !options.abs &&
+         (uint32_t(a) & 0x7FFFFFFF) <= 0x7F800000u && (uint32_t(b) & 0x7FFFFFFF) <= 0x7F800000u;
+}
+static int32_t ordered(uint64_t a) {
+  int32_t bits = int32_t(uint32_t(a));
+  return bits < 0 ? bits ^ 0x7FFFFFFF : bits;
+}
+
 uint64_t tileloom::sim::minOp(Format format, uint64_t a, uint64_t b, const MinMaxOptions &options) {
+  if (plainMinMax(format, a, b, options))
+    return uint32_t(ordered(b) < ordered(a) ? b : a);
   return minMax(format, a, b, options, false);
 }
 
 uint64_t tileloom::sim::maxOp(Format format, uint64_t a, uint64_t b, const MinMaxOptions &options) {
+  if (plainMinMax(format, a, b, options))
+    return uint32_t(ordered(b) > ordered(a) ? b : a);
   return minMax(format, a, b, options, true);
 }
 

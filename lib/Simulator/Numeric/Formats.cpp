@@ -117,7 +117,7 @@ double tileloom::sim::decode(Format format, uint64_t bits) {
   if (format == Format::F32)
     return floatOf(uint32_t(bits)) != floatOf(uint32_t(bits)) ? NAN : floatOf(uint32_t(bits));
   if (format == Format::UE8M0)
-    return (bits & 0xFF) == 0xFF ? NAN : std::ldexp(1.0, int(bits & 0xFF) - 127);
+    return (bits & 0xFF) == 0xFF ? NAN : doubleOf(((bits & 0xFF) - 127 + 1023) << 52);
   bool negative = bits & signBit(info);
   unsigned p = info.mantissaBits;
   uint64_t magnitude = (bits >> lowZeros(format)) & ((uint64_t(1) << (info.exponentBits + p)) - 1);
@@ -130,7 +130,9 @@ double tileloom::sim::decode(Format format, uint64_t bits) {
     mantissa |= uint64_t(1) << p;
   else
     exponent = 1;
-  double value = std::ldexp(double(mantissa), int(exponent) - info.bias - int(p));
+  // Both factors and the product are normal doubles (or zero).
+  uint64_t power = uint64_t(int64_t(exponent) - info.bias - int64_t(p) + 1023) << 52;
+  double value = double(int64_t(mantissa)) * doubleOf(power);
   return negative ? -value : value;
 }
 
@@ -192,8 +194,37 @@ uint64_t tileloom::sim::encode(Format format, double value, const ConvertOptions
   return detail::encodeExact(format, detail::exactOf(value), options);
 }
 
+// f32 to a format of at most 16 bits, to nearest even, on 32-bit integers: most cvt instructions.
+static uint32_t narrowNearest(Format to, uint32_t bits, bool satfinite) {
+  const FormatInfo &info = formatInfo(to);
+  uint32_t magnitude = bits & 0x7FFFFFFFu, p = info.mantissaBits, drop = 23 - p;
+  uint32_t sign = bits >> 31 << (info.bits - 1);
+  uint32_t limit = uint32_t(maxMagnitude(to, info)), result;
+  if (magnitude > 0x7F800000u)
+    return uint32_t(info.hasNaN ? canonicalNaN(to) : limit);
+  if (magnitude >= uint32_t(128 - info.bias) << 23) {
+    uint32_t rounded = magnitude + (1u << (drop - 1)) - 1 + ((magnitude >> drop) & 1);
+    result = (rounded >> drop) - (uint32_t(127 - info.bias) << p);
+  } else { // subnormal: a float addition aligns and rounds
+    uint32_t magic = (127 + 23 + 1 - info.bias - p) << 23;
+    result = bitsOf(floatOf(magnitude) + floatOf(magic)) - magic;
+  }
+  if (result > limit)
+    result = satfinite || !info.hasInf ? limit : limit + 1;
+  return result | sign;
+}
+
 uint64_t tileloom::sim::convert(Format to, Format from, uint64_t bits,
                                 const ConvertOptions &options) {
+  bool plain = options.rounding == Rounding::RN && !options.relu && !options.ftz;
+  if (plain && from == Format::F32) {
+    if (to == Format::BF16 && !options.satfinite)
+      return floatToBF16(floatOf(uint32_t(bits)));
+    if (to == Format::F16 || (to >= Format::E4M3 && to <= Format::E2M1))
+      return narrowNearest(to, uint32_t(bits), options.satfinite);
+  }
+  if (plain && to == Format::F32 && from == Format::F16)
+    return bitsOf(f16ToFloat(uint16_t(bits)));
   double value = decode(from, bits);
   if (options.ftz && from == Format::F32 && std::fabs(value) < 0x1p-126)
     value = std::copysign(0.0, value);
@@ -201,17 +232,7 @@ uint64_t tileloom::sim::convert(Format to, Format from, uint64_t bits,
 }
 
 uint16_t tileloom::sim::floatToF16(float value) {
-  uint32_t bits = bitsOf(value), magnitude = bits & 0x7FFFFFFFu, sign = (bits >> 16) & 0x8000u;
-  if (magnitude > 0x7F800000u)
-    return 0x7FFF;
-  if (magnitude >= 0x477FF000u) // from 65520 on, the tie rounds to infinity
-    return uint16_t(sign | 0x7C00u);
-  if (magnitude < 0x38800000u) { // f16 subnormal: let a float addition align and round
-    constexpr uint32_t magic = (127 - 15 + 23 - 10 + 1) << 23;
-    return uint16_t(sign | (bitsOf(floatOf(magnitude) + floatOf(magic)) - magic));
-  }
-  uint32_t odd = (magnitude >> 13) & 1;
-  return uint16_t(sign | ((magnitude - ((127 - 15) << 23) + 0xFFF + odd) >> 13));
+  return uint16_t(narrowNearest(Format::F16, bitsOf(value), false));
 }
 
 static double roundValue(double value, Rounding rounding) {

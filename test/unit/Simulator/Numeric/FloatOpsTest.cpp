@@ -105,8 +105,9 @@ TEST(FloatOps, HalfPrecisionFmaIsRoundedOnce) {
         __int128 theirs = distance(other);
         ASSERT_LE(mine, theirs) << formatInfo(format).name << std::hex << " " << a << " " << b
                                 << " " << c << " -> " << got;
-        if (mine == theirs)
+        if (mine == theirs) {
           ASSERT_EQ(got & 1, 0u);
+        }
       }
     }
   }
@@ -193,4 +194,21 @@ TEST(FloatOps, ApproximationsStayInTheirBounds) {
   EXPECT_EQ(f(Approx::Tanh, 0x7F800000), bitsOf(1.0f));
   EXPECT_EQ(divApproxF32(bitsOf(1.0f), bitsOf(0x1.8p127f), false, false), 0u);
   EXPECT_EQ(divApproxF32(bitsOf(1.0f), bitsOf(0x1.8p127f), false, true), bitsOf(1.0f / 0x1.8p127f));
+}
+
+TEST(FloatOps, InlineFormsAgreeWithTheGeneral) {
+  for (int i = 0; i < 40000; ++i) {
+    uint32_t a = randomF32(), b = randomF32(), c = randomF32();
+    float x = floatOf(a), y = floatOf(b), z = floatOf(c);
+    ArithOptions o;
+    o.ftz = rng() & 1;
+    o.sat = rng() & 1;
+    if (x == x && y == y && x != y) {
+      ASSERT_EQ(maxOp(Format::F32, a, b), x > y ? a : b);
+      ASSERT_EQ(minOp(Format::F32, a, b), x > y ? b : a);
+    }
+    ASSERT_EQ(bitsOf(addF32(x, y, o)), addOp(Format::F32, a, b, o)) << x << " " << y;
+    ASSERT_EQ(bitsOf(mulF32(x, y, o)), mulOp(Format::F32, a, b, o)) << x << " " << y;
+    ASSERT_EQ(bitsOf(fmaF32(x, y, z, o)), fmaOp(Format::F32, a, b, c, o)) << x << " " << y;
+  }
 }

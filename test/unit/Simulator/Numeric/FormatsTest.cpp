@@ -107,10 +107,11 @@ TEST(Formats, RoundTripsEveryPattern) {
     for (uint64_t bits = 0; bits < count; ++bits) {
       double value = decode(format, bits);
       uint64_t back = encode(format, value);
-      if (value != value)
+      if (value != value) {
         EXPECT_EQ(back, canonicalNaN(format));
-      else
+      } else {
         ASSERT_EQ(back, bits) << formatInfo(format).name << " " << value;
+      }
     }
   }
 }
@@ -254,8 +255,9 @@ TEST(Formats, FastPathsAgree) {
     ASSERT_EQ(bitsOf(f16ToFloat(uint16_t(bits))),
               uint32_t(convert(Format::F32, Format::F16, bits)));
     double value = decode(Format::BF16, bits);
-    if (value == value)
+    if (value == value) {
       ASSERT_EQ(bf16ToFloat(uint16_t(bits)), float(value));
+    }
   }
   for (uint64_t bits = 0; bits <= 0xFFFFFFFFu; bits += 4099) {
     ASSERT_EQ(floatToF16(floatOf(uint32_t(bits))), convert(Format::F16, Format::F32, bits));
@@ -267,6 +269,28 @@ TEST(Formats, FastPathsAgree) {
           (decode(Format::F16, h) + (h == 0x7BFF ? 65536.0 : decode(Format::F16, h + 1))) / 2);
       uint32_t bits = bitsOf(middle) + uint32_t(d);
       ASSERT_EQ(floatToF16(floatOf(bits)), convert(Format::F16, Format::F32, bits));
+    }
+}
+
+TEST(Formats, ConversionsFromSinglePrecisionAgreeWithTheGeneralEncoder) {
+  std::mt19937_64 rng(17);
+  for (Format to : small)
+    for (bool sat : {false, true}) {
+      ConvertOptions options;
+      options.satfinite = sat;
+      auto check = [&](uint32_t bits) {
+        ASSERT_EQ(convert(to, Format::F32, bits, options),
+                  encode(to, decode(Format::F32, bits), options))
+            << formatInfo(to).name << " " << floatOf(bits);
+      };
+      for (uint64_t bits = 0; bits <= 0xFFFFFFFFu; bits += 50021)
+        check(uint32_t(bits));
+      std::vector<double> values = magnitudes(to);
+      for (size_t i = 0; i + 1 < values.size(); i += values.size() > 1000 ? 7 : 1)
+        for (int d = -1; d <= 1; ++d)
+          check(bitsOf(float((values[i] + values[i + 1]) / 2)) + uint32_t(d));
+      for (int i = 0; i < 20000; ++i)
+        check(uint32_t((rng() & 0x807FFFFF) | (100 + rng() % 48) << 23));
     }
 }
 

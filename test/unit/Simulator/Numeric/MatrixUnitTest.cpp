@@ -1,210 +1,18 @@
 //===- MatrixUnitTest.cpp - The fused dot-add against a big-integer model
 //-------------------------===//
 //
-// The model is written again here with 1280-bit integers and decimal definitions of the formats,
-// sharing nothing with the library; scalar and tile-wide results must equal it bit by bit.
+// Scalar and tile-wide results must equal the model of MatrixModel.h bit by bit, with every kernel
+// that this processor runs.
 //
 //===----------------------------------------------------------------------------------------------===//
-#include "tileloom/Simulator/MatrixUnit.h"
+#include "MatrixModel.h"
 
 #include <gtest/gtest.h>
 
-#include <array>
-#include <chrono>
-#include <cmath>
-#include <random>
-
 using namespace tileloom::sim;
+using namespace matrix_model;
 
 namespace {
-// A signed fixed-point number: 1280 bits, two's complement, scaled by 2^scale.
-struct Wide {
-  static constexpr int words = 20, scale = 640;
-  std::array<uint64_t, words> w{};
-
-  bool negative() const { return w[words - 1] >> 63; }
-  void negate() {
-    uint64_t carry = 1;
-    for (auto &x : w) {
-      x = ~x + carry;
-      carry = carry && x == 0;
-    }
-  }
-  void add(const Wide &o) {
-    unsigned __int128 carry = 0;
-    for (int i = 0; i < words; ++i) {
-      carry += (unsigned __int128)w[i] + o.w[i];
-      w[i] = uint64_t(carry);
-      carry >>= 64;
-    }
-  }
-  bool bit(int i) const { return w[i / 64] >> (i % 64) & 1; }
-  int top() const { // of a non-negative number
-    for (int i = words * 64 - 1; i >= 0; --i)
-      if (bit(i))
-        return i;
-    return -1;
-  }
-  void clearBelow(int position) {
-    for (int i = 0; i < position && i < words * 64; ++i)
-      w[i / 64] &= ~(uint64_t(1) << (i % 64));
-  }
-  // magnitude * 2^exponent
-  static Wide of(uint64_t magnitude, int exponent) {
-    Wide r;
-    for (int i = 0; i < 64; ++i)
-      if (magnitude >> i & 1)
-        r.w[(i + exponent + scale) / 64] |= uint64_t(1) << ((i + exponent + scale) % 64);
-    return r;
-  }
-};
-
-struct Spec {
-  int exponentBits, mantissaBits, bias, bits, low;
-};
-Spec specOf(MmaType type) {
-  switch (type) {
-  case MmaType::F16:
-    return {5, 10, 15, 16, 0};
-  case MmaType::BF16:
-    return {8, 7, 127, 16, 0};
-  case MmaType::TF32:
-    return {8, 10, 127, 32, 13};
-  case MmaType::E4M3:
-    return {4, 3, 7, 8, 0};
-  case MmaType::E5M2:
-    return {5, 2, 15, 8, 0};
-  case MmaType::E2M3:
-    return {2, 3, 1, 6, 0};
-  case MmaType::E3M2:
-    return {3, 2, 3, 6, 0};
-  case MmaType::E2M1:
-    return {2, 1, 1, 4, 0};
-  default:
-    return {8, 23, 127, 32, 0};
-  }
-}
-
-struct Part {
-  bool negative;
-  uint64_t significand;
-  int exponent, fraction;
-};
-Part split(MmaType type, uint32_t bits) {
-  Spec s = specOf(type);
-  uint32_t m = bits >> s.low & ((1u << s.mantissaBits) - 1);
-  uint32_t e = bits >> (s.low + s.mantissaBits) & ((1u << s.exponentBits) - 1);
-  bool negative = bits >> (s.bits - 1) & 1;
-  if (e == 0 && m == 0)
-    return {negative, 0, -126, s.mantissaBits};
-  return {negative, e ? m | 1u << s.mantissaBits : m, int(e ? e : 1) - s.bias, s.mantissaBits};
-}
-
-struct Term {
-  bool negative;
-  uint64_t significand;
-  int exponent, fraction;
-};
-
-uint32_t roundWide(Wide sum, bool f16, int resultFraction) {
-  bool negative = sum.negative();
-  if (negative)
-    sum.negate();
-  int top = sum.top();
-  if (top < 0)
-    return 0;
-  int exponent = top - Wide::scale, minExponent = f16 ? -14 : -126;
-  int p = f16 ? 10 : resultFraction;
-  int last = (exponent < minExponent ? minExponent : exponent) - p; // weight of the last kept bit
-  int position = last + Wide::scale;
-  bool up = false;
-  if (f16) {
-    bool half = sum.bit(position - 1), sticky = false;
-    for (int i = 0; i < position - 1; ++i)
-      sticky |= sum.bit(i);
-    up = half && (sticky || sum.bit(position));
-  }
-  uint64_t kept = 0;
-  for (int i = 0; i <= p; ++i)
-    kept |= uint64_t(sum.bit(position + i)) << i;
-  double value = std::ldexp(double(kept + up), last);
-  if (f16) {
-    if (value >= 65536)
-      return 0x7C00 | negative << 15;
-    int e;
-    std::frexp(value, &e);
-    uint32_t bits = value < 0x1p-14 ? uint32_t(std::ldexp(value, 24))
-                                    : uint32_t(e - 1 + 15) << 10 |
-                                          (uint32_t(std::ldexp(value, 11 - e)) & 0x3FF);
-    return value == 0 ? 0 : bits | uint32_t(negative) << 15;
-  }
-  float f = value >= 0x1p128 ? INFINITY : float(value);
-  return value == 0 ? 0 : bitsOf(negative ? -f : f);
-}
-
-uint32_t sumTerms(std::vector<Term> terms, int F, bool f16, int resultFraction) {
-  int emax = -100000;
-  for (auto &t : terms)
-    emax = std::max(emax, t.exponent);
-  Wide sum;
-  for (auto &t : terms) {
-    Wide w = Wide::of(t.significand, t.exponent - t.fraction);
-    w.clearBelow(emax - F + Wide::scale);
-    if (t.negative)
-      w.negate();
-    sum.add(w);
-  }
-  return roundWide(sum, f16, resultFraction);
-}
-
-uint32_t bigDot(MmaType ta, const uint32_t *a, MmaType tb, const uint32_t *b, size_t k, uint32_t c,
-                int F, bool f16, int resultFraction, int scale = 0) {
-  std::vector<Term> terms;
-  Part pc = split(f16 ? MmaType::F16 : MmaType::F32, c);
-  terms.push_back({pc.negative, pc.significand, pc.exponent, pc.fraction});
-  for (size_t i = 0; i < k; ++i) {
-    Part x = split(ta, a[i]), y = split(tb, b[i]);
-    terms.push_back({x.negative != y.negative, x.significand * y.significand,
-                     x.exponent + y.exponent + scale, x.fraction + y.fraction});
-  }
-  return sumTerms(terms, F, f16, resultFraction);
-}
-
-std::mt19937_64 rng(12345);
-uint32_t random(uint32_t below) { return uint32_t(rng() % below); }
-
-// A finite pattern; without `wild` the window limits the exponent to a window near 1 so that sums
-// interact.
-uint32_t randomPattern(MmaType type, bool wild) {
-  Spec s = specOf(type);
-  if (type == MmaType::S8 || type == MmaType::U8)
-    return random(256);
-  if (random(16) == 0)
-    return uint32_t(random(2)) << (s.bits - 1); // zeros of both signs
-  for (;;) {
-    uint32_t m = random(1u << s.mantissaBits), e;
-    int window = std::min(12, (1 << s.exponentBits) - 1);
-    if (wild)
-      e = random(1u << s.exponentBits);
-    else
-      e = uint32_t(std::max(
-          0, std::min((1 << s.exponentBits) - 1, s.bias - window / 2 + int(random(window)))));
-    uint32_t bits = (m | e << s.mantissaBits) << s.low | uint32_t(random(2)) << (s.bits - 1) |
-                    random(1u << s.low);
-    if (std::isfinite(decode(formatOf(type), bits)))
-      return bits;
-  }
-}
-
-void put(std::vector<uint8_t> &bytes, size_t at, unsigned size, uint32_t value) {
-  for (unsigned i = 0; i < size; ++i)
-    bytes[at + i] = uint8_t(value >> (8 * i));
-}
-unsigned sizeOf(MmaType type) {
-  int bits = specOf(type).bits;
-  return type == MmaType::S8 || type == MmaType::U8 || bits <= 8 ? 1 : bits == 16 ? 2 : 4;
-}
-
 struct Case {
   MmaUnit unit;
   MmaType a, b, d;
@@ -228,7 +36,7 @@ void checkTile(const Case &t, size_t M, size_t N, bool wild) {
   da.load(t.a, Packing::Container, aBytes.data(), t.k * sizeOf(t.a), M, t.k);
   db.load(t.b, Packing::Container, bBytes.data(), t.k * sizeOf(t.b), N, t.k);
   std::vector<uint32_t> d = c;
-  multiplyAccumulate(model, da, db, {d.data(), N});
+  ASSERT_EQ(multiplyAccumulate(model, da, db, {d.data(), N}), "");
   size_t wrong = 0;
   for (size_t m = 0; m < M; ++m)
     for (size_t n = 0; n < N; ++n) {
@@ -262,7 +70,210 @@ TEST(MatrixUnit, AgreesWithBigIntegers) {
       {MmaUnit::MmaSync, MmaType::BF16, MmaType::BF16, MmaType::F32, 8},
       {MmaUnit::MmaSync, MmaType::E4M3, MmaType::E5M2, MmaType::F32, 32},
   };
-  for (const Case &t : cases)
-    for (bool wild : {false, true})
-      checkTile(t, 9, 37, wild);
+  for (const char *kernel : {"base", "avx2", "avx512"}) {
+    if (!setMatrixKernel(kernel))
+      continue;
+    EXPECT_STREQ(matrixKernelName(), kernel);
+    for (const Case &t : cases)
+      for (bool wild : {false, true})
+        checkTile(t, 7, 37, wild);
+  }
+  checkTile(cases[0], 2, 530, false); // wider than one row buffer
+}
+
+TEST(MatrixUnit, HopperFp8KeepsFourteenBits) {
+  // 1 + 2^-13 is kept, 1 + 2^-14 is truncated: F = 13 (ptx model), against F = 25 elsewhere.
+  auto sum = [](MmaUnit unit, float c) {
+    uint32_t one = uint32_t(encode(Format::E4M3, 1));
+    DotModel model = dotModel(unit, MmaType::E4M3, MmaType::E4M3, MmaType::F32);
+    return floatOf(fusedDotAdd(model, Format::E4M3, &one, Format::E4M3, &one, 1, bitsOf(c)));
+  };
+  EXPECT_EQ(sum(MmaUnit::Wgmma, 0x1p-13f), 1 + 0x1p-13f);
+  EXPECT_EQ(sum(MmaUnit::Wgmma, 0x1p-14f), 1.0f);
+  EXPECT_EQ(sum(MmaUnit::Tcgen05, 0x1p-14f), 1 + 0x1p-14f);
+  EXPECT_EQ(sum(MmaUnit::MmaSync, 0x1p-14f), 1 + 0x1p-14f);
+  EXPECT_EQ(sum(MmaUnit::Wgmma, -0x1p-14f), 1.0f); // truncation toward zero, not down
+  EXPECT_EQ(sum(MmaUnit::Tcgen05, -0x1p-26f), 1.0f);
+  EXPECT_EQ(sum(MmaUnit::Tcgen05, -0x1p-25f), 1 - 0x1p-24f); // RZ of 1 - 2^-25
+}
+
+TEST(MatrixUnit, ZeroRule) {
+  // 0 * 2^127 raises the largest exponent to 1 with PerOperand, so 2^-30 is lost.
+  uint32_t a[2] = {0, uint32_t(encode(Format::BF16, 0x1p-30))};
+  uint32_t b[2] = {uint32_t(encode(Format::BF16, 0x1p127)), uint32_t(encode(Format::BF16, 1))};
+  DotModel model;
+  EXPECT_EQ(fusedDotAdd(model, Format::BF16, a, Format::BF16, b, 2, 0), 0u);
+  model.zero = ZeroRule::PerTerm;
+  EXPECT_EQ(fusedDotAdd(model, Format::BF16, a, Format::BF16, b, 2, 0), bitsOf(0x1p-30f));
+  uint8_t aBytes[4], bBytes[4];
+  for (int i = 0; i < 2; ++i) {
+    std::memcpy(aBytes + 2 * i, &a[i], 2);
+    std::memcpy(bBytes + 2 * i, &b[i], 2);
+  }
+  for (ZeroRule rule : {ZeroRule::PerOperand, ZeroRule::PerTerm}) {
+    model.zero = rule;
+    DecodedOperand da, db;
+    da.load(MmaType::BF16, Packing::Container, aBytes, 4, 1, 2, false, rule);
+    db.load(MmaType::BF16, Packing::Container, bBytes, 4, 1, 2, false, rule);
+    uint32_t d = 0;
+    multiplyAccumulate(model, da, db, {&d, 1});
+    EXPECT_EQ(d, fusedDotAdd(model, Format::BF16, a, Format::BF16, b, 2, 0));
+  }
+}
+
+TEST(MatrixUnit, InfinitiesAndNaNs) {
+  const size_t M = 24, N = 40, K = 16;
+  for (MmaType type : {MmaType::F16, MmaType::BF16}) {
+    Format format = formatOf(type);
+    uint32_t infinity = uint32_t(encode(format, INFINITY));
+    std::vector<uint32_t> a(M * K), b(N * K), c(M * N);
+    std::vector<uint8_t> aBytes(M * K * 2), bBytes(N * K * 2);
+    auto fill = [&](std::vector<uint32_t> &v, std::vector<uint8_t> &bytes) {
+      for (size_t i = 0; i < v.size(); ++i) {
+        v[i] = randomPattern(type, false);
+        if (random(60) == 0)
+          v[i] = infinity | random(2) << 15 | (random(3) == 0);
+        put(bytes, 2 * i, 2, v[i]);
+      }
+    };
+    fill(a, aBytes);
+    fill(b, bBytes);
+    for (auto &x : c)
+      x = random(30) == 0 ? 0x7F800000u | random(2) << 31 | (random(4) == 0)
+                          : randomPattern(MmaType::F32, false);
+    DecodedOperand da, db;
+    da.load(type, Packing::Container, aBytes.data(), 2 * K, M, K);
+    db.load(type, Packing::Container, bBytes.data(), 2 * K, N, K);
+    std::vector<uint32_t> d = c, fast = c;
+    DotModel model;
+    multiplyAccumulate(model, da, db, {d.data(), N});
+    multiplyAccumulateFast(model, da, db, {fast.data(), N});
+    size_t special = 0;
+    for (size_t m = 0; m < M; ++m)
+      for (size_t n = 0; n < N; ++n) {
+        double sum = decode(Format::F32, c[m * N + n]); // IEEE decides which special value
+        for (size_t k = 0; k < K; ++k)
+          sum += decode(format, a[m * K + k]) * decode(format, b[n * K + k]);
+        uint32_t got = d[m * N + n];
+        if (sum != sum) {
+          ASSERT_EQ(got, 0x7FFFFFFFu);
+        } else if (std::isinf(sum)) {
+          ASSERT_EQ(got, bitsOf(float(sum)));
+        } else {
+          ASSERT_EQ(got, bigDot(type, &a[m * K], type, &b[n * K], K, c[m * N + n], 25, false, 23));
+        }
+        special += !std::isfinite(sum);
+        float f = floatOf(fast[m * N + n]);
+        ASSERT_EQ(std::isfinite(f), std::isfinite(sum));
+        if (std::isfinite(sum)) {
+          ASSERT_NEAR(f, sum, 1e-4 * (1 + std::fabs(sum)));
+        }
+      }
+    EXPECT_GT(special, 50u);
+  }
+}
+
+TEST(MatrixUnit, OptionsOfTheTile) {
+  const size_t M = 5, N = 20, K = 16;
+  std::vector<uint8_t> a(M * K * 2), b(N * K * 2);
+  for (auto *v : {&a, &b})
+    for (size_t i = 0; i < v->size(); i += 2)
+      put(*v, i, 2, randomPattern(MmaType::F16, false));
+  DecodedOperand da, db, negated;
+  da.load(MmaType::F16, Packing::Container, a.data(), 2 * K, M, K);
+  negated.load(MmaType::F16, Packing::Container, a.data(), 2 * K, M, K, true);
+  db.load(MmaType::F16, Packing::Container, b.data(), 2 * K, N, K);
+  DotModel model;
+  const size_t stride = N + 3;
+  std::vector<uint32_t> old(M * stride, bitsOf(8.0f)), zero(M * stride, 0), d = old, e = zero;
+  TileOptions overwrite;
+  overwrite.accumulate = false;
+  multiplyAccumulate(model, da, db, {d.data(), stride}, overwrite);
+  multiplyAccumulate(model, da, db, {e.data(), stride});
+  for (size_t m = 0; m < M; ++m)
+    for (size_t n = 0; n < stride; ++n) // columns past N are not touched
+      EXPECT_EQ(d[m * stride + n], n < N ? e[m * stride + n] : bitsOf(8.0f));
+  // Negation of A; the sum is exactly antisymmetric because it truncates toward zero.
+  std::vector<uint32_t> n = zero;
+  multiplyAccumulate(model, negated, db, {n.data(), stride});
+  for (size_t i = 0; i < n.size(); ++i)
+    EXPECT_EQ(floatOf(n[i]), -floatOf(e[i]));
+  // scale-input-d: 8 * 2^-3 is the accumulator 1.
+  TileOptions scaled;
+  scaled.scaleInputD = 3;
+  std::vector<uint32_t> s = old, one(M * stride, bitsOf(1.0f));
+  multiplyAccumulate(model, da, db, {s.data(), stride}, scaled);
+  multiplyAccumulate(model, da, db, {one.data(), stride});
+  for (size_t m = 0; m < M; ++m)
+    for (size_t k = 0; k < N; ++k)
+      EXPECT_EQ(s[m * stride + k], one[m * stride + k]);
+}
+
+TEST(MatrixUnit, Integers) {
+  const size_t M = 9, N = 33, K = 32;
+  for (MmaType ta : {MmaType::S8, MmaType::U8})
+    for (MmaType tb : {MmaType::S8, MmaType::U8})
+      for (bool sat : {false, true}) {
+        std::vector<uint8_t> a(M * K), b(N * K);
+        for (auto *v : {&a, &b})
+          for (auto &x : *v)
+            x = uint8_t(random(4) ? random(256) : 0x80 + random(2) * 0x7F);
+        std::vector<uint32_t> c(M * N);
+        for (auto &x : c) // often close to the limits
+          x = (random(2) ? 0x7FFFFFFFu - random(2000000) : 0x80000000u + random(2000000));
+        DecodedOperand da, db;
+        da.load(ta, Packing::Container, a.data(), K, M, K);
+        db.load(tb, Packing::Container, b.data(), K, N, K);
+        std::vector<uint32_t> d = c;
+        TileOptions options;
+        options.satfinite = sat;
+        multiplyAccumulate({}, da, db, {d.data(), N}, options);
+        for (size_t m = 0; m < M; ++m)
+          for (size_t n = 0; n < N; ++n) {
+            int64_t sum = int32_t(c[m * N + n]);
+            int32_t x[K], y[K];
+            for (size_t k = 0; k < K; ++k) {
+              x[k] = ta == MmaType::S8 ? int8_t(a[m * K + k]) : a[m * K + k];
+              y[k] = tb == MmaType::S8 ? int8_t(b[n * K + k]) : b[n * K + k];
+              sum += x[k] * y[k];
+            }
+            if (sat)
+              sum = std::min<int64_t>(INT32_MAX, std::max<int64_t>(INT32_MIN, sum));
+            ASSERT_EQ(d[m * N + n], uint32_t(sum));
+            ASSERT_EQ(integerDotAdd(x, y, K, int32_t(c[m * N + n]), sat), int32_t(uint32_t(sum)));
+          }
+      }
+}
+
+TEST(MatrixUnit, RefusesOperandsThatDoNotFit) {
+  std::vector<uint8_t> bytes(4096);
+  DecodedOperand a, b;
+  uint32_t d[4] = {1, 2, 3, 4};
+  auto message = [&](TileOptions options = {}) {
+    std::string error = multiplyAccumulate({}, a, b, {d, 2}, options);
+    EXPECT_EQ(error, multiplyAccumulateFast({}, a, b, {d, 2}, options));
+    return error;
+  };
+  a.load(MmaType::BF16, Packing::Container, bytes.data(), 32, 2, 16);
+  b.load(MmaType::BF16, Packing::Container, bytes.data(), 16, 2, 8);
+  EXPECT_NE(message().find("k = 8"), std::string::npos);
+  a.load(MmaType::BF16, Packing::Container, bytes.data(), 288, 2, 144);
+  b = a;
+  EXPECT_NE(message().find("up to 128"), std::string::npos);
+  a.load(MmaType::S8, Packing::Container, bytes.data(), 32, 2, 32);
+  b.load(MmaType::E4M3, Packing::Container, bytes.data(), 32, 2, 32);
+  EXPECT_NE(message().find("A is s8"), std::string::npos);
+  a = b;
+  a.setScales(Format::UE8M0, bytes.data(), 1);
+  EXPECT_NE(message().find("1 scales per row"), std::string::npos);
+  a.setScales(Format::UE8M0, bytes.data(), 2);
+  b.setScales(Format::UE8M0, bytes.data(), 2);
+  EXPECT_NE(message().find("e2m1"), std::string::npos);
+  b.load(MmaType::E4M3, Packing::Container, bytes.data(), 32, 2, 32);
+  a = b;
+  TileOptions options;
+  options.scaleInputD = 16;
+  EXPECT_NE(message(options).find("needs 0 to 15"), std::string::npos);
+  EXPECT_EQ(d[3], 4u);
+  EXPECT_EQ(message(), "");
 }
