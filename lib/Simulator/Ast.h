@@ -38,6 +38,7 @@ struct Statement {
   uint32_t line = 0;
   int32_t guard = -1; // predicate register
   bool guardNegated = false;
+  uint32_t scope = 0; // the {} that it stands in
   std::vector<std::string_view> op; // "ld", "global", "b32", ...
   std::vector<Operand> operands;
   std::string_view text() const { return {begin, size_t(end - begin)}; }
@@ -75,7 +76,11 @@ struct Function {
   std::vector<Register> registers;
   std::vector<Variable> locals; // function-scope .local, .shared, .param, .global, .const
   std::vector<Statement> body;
-  std::map<std::string, uint32_t, std::less<>> labels; // -> index into body
+  /// Labels are local to their {} scope: the key is "name@scope". -> index into body
+  std::map<std::string, uint32_t, std::less<>> labels;
+  std::vector<uint32_t> scopeParents{0};
+  /// The key of a label seen from a scope; empty if there is none.
+  std::string findLabel(std::string_view name, uint32_t scope) const;
   std::map<std::string, std::vector<std::string>, std::less<>> branchTargets;
   uint32_t requiredThreads[3] = {0, 0, 0}, maxThreads[3] = {0, 0, 0}, cluster[3] = {0, 0, 0};
   uint32_t maxRegisters = 0, minCtas = 0;

@@ -83,7 +83,6 @@ public:
 
   /// Finishes `in` and appends it.
   void emit(Handler handler, uint16_t flags = 0, uint8_t cost = 1);
-  bool negatedGuardOnly() const { return false; }
   Program &program;
   const Ast &ast;
   std::vector<uint32_t> usesNow, defsNow;
@@ -103,6 +102,7 @@ private:
   void emitFunction(const Function &f, Frame &frame);
   void allocate(const Function &f, Frame &frame);
   void decodeStatement();
+  void branchTo(std::string_view label);
   void decodeBranch();
   void decodeIndirect();
   void decodeCall();
@@ -120,7 +120,6 @@ private:
   std::unordered_map<uint64_t, int32_t> constantSlots[4];
   std::unordered_map<std::string, uint32_t> sharedOffsets;
   int32_t scratch = 0;
-  friend class CallExpander;
 };
 
 const DecodeTable &decodeTable();

@@ -136,8 +136,6 @@ void Decoder::emitFunction(const Function &f, Frame &fr) {
   }
   for (auto &[at, label] : fr.branches) {
     auto it = fr.labels.find(label);
-    if (it == fr.labels.end())
-      throw LoadError(program.code[at].line, "label '" + label + "' is not defined");
     if (program.code[at].flags & FlagBranch)
       program.code[at].target = it->second;
     else
@@ -187,12 +185,19 @@ void Decoder::emit(Handler handler, uint16_t flags, uint8_t cost) {
   program.text.push_back(st->text());
 }
 
+void Decoder::branchTo(std::string_view label) {
+  std::string key = frame->function->findLabel(label, st->scope);
+  if (key.empty())
+    fail("label '" + std::string(label) + "' is not defined");
+  frame->branches.emplace_back(uint32_t(program.code.size()), key);
+}
+
 void Decoder::decodeBranch() {
   take("uni");
   needOperands(1, 1);
   if (operand(0).kind != Operand::Symbol)
     fail("a branch needs a label");
-  frame->branches.emplace_back(uint32_t(program.code.size()), std::string(operand(0).name));
+  branchTo(operand(0).name);
   emit(nullptr, FlagBranch);
 }
 
@@ -208,7 +213,7 @@ void Decoder::decodeIndirect() {
   in.imm = int64_t(program.jumpTables.size());
   program.jumpTables.emplace_back();
   for (const std::string &label : it->second)
-    frame->branches.emplace_back(uint32_t(program.code.size()), label);
+    branchTo(label);
   emit(nullptr, FlagIndirect);
 }
 

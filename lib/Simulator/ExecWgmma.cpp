@@ -93,10 +93,7 @@ void execute(Cta &cta, unsigned group, WgmmaOp &op) {
   if (!gather(cta, op.bDescriptor, p.transB ? Major::MN : Major::K, bytes, p.n, p.k, s.bBytes))
     return;
   auto load = [&](DecodedOperand &o, MmaType t, const uint8_t *data, unsigned rows, bool negate) {
-    if (fast)
-      o.loadFast(t, Packing::Container, data, rowBytes, rows, p.k, negate);
-    else
-      o.load(t, Packing::Container, data, rowBytes, rows, p.k, negate);
+    o.load(t, Packing::Container, data, rowBytes, rows, p.k, negate);
   };
   load(s.a, p.a, s.aBytes.data(), 64, p.negateA);
   load(s.b, p.b, s.bBytes.data(), p.n, p.negateB);
@@ -118,10 +115,13 @@ void execute(Cta &cta, unsigned group, WgmmaOp &op) {
   TileOptions o;
   o.accumulate = op.scaleD;
   o.satfinite = p.saturate;
-  if (fast)
-    multiplyAccumulateFast(s.a, s.b, {words, p.n}, half, o);
-  else
-    multiplyAccumulate(dotModel(MmaUnit::Wgmma, p.a, p.b, p.d), s.a, s.b, {words, p.n}, o);
+  DotModel model = dotModel(MmaUnit::Wgmma, p.a, p.b, p.d);
+  std::string error = fast ? multiplyAccumulateFast(model, s.a, s.b, {words, p.n}, o)
+                           : multiplyAccumulate(model, s.a, s.b, {words, p.n}, o);
+  if (!error.empty()) {
+    warps[0]->current = op.instr;
+    report(*warps[0], "wgmma", error);
+  }
   for (unsigned w = 0; w < 4; ++w)
     for (unsigned r = 0; r < p.accumulatorRegs; ++r) {
       uint32_t *reg = warps[w]->reg<uint32_t>(list[r]);

@@ -25,6 +25,7 @@ private:
     uint32_t count = 0;
   };
   struct Scope {
+    uint32_t id = 0;
     std::unordered_map<std::string_view, Name> names;
   };
 

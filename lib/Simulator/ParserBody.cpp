@@ -11,6 +11,17 @@
 namespace tileloom {
 namespace sim {
 
+std::string Function::findLabel(std::string_view name, uint32_t scope) const {
+  while (true) {
+    std::string key = std::string(name) + "@" + std::to_string(scope);
+    if (labels.count(key))
+      return key;
+    if (!scope)
+      return {};
+    scope = scopeParents[scope];
+  }
+}
+
 void Parser::parseBody(Function &f) {
   scopes.clear();
   scopes.emplace_back();
@@ -32,7 +43,9 @@ void Parser::parseBlock(Function &f) {
     if (s.atEnd())
       s.fail("function '" + f.name + "' is not closed: expected '}'");
     if (s.accept('{')) {
+      f.scopeParents.push_back(scopes.back().id);
       scopes.emplace_back();
+      scopes.back().id = uint32_t(f.scopeParents.size() - 1);
       parseBlock(f);
       scopes.pop_back();
       continue;
@@ -73,7 +86,7 @@ void Parser::parseBlock(Function &f) {
         }
         s.cur = at;
       }
-      if (!f.labels.emplace(std::string(w), uint32_t(f.body.size())).second)
+      if (!f.labels.emplace(std::string(w) + "@" + std::to_string(scopes.back().id), uint32_t(f.body.size())).second)
         s.fail("label '" + std::string(w) + "' is defined twice");
       continue;
     }
@@ -187,6 +200,7 @@ int32_t Parser::lookupRegister(std::string_view name) const {
 void Parser::parseStatement(Function &f, std::string_view firstWord, const char *begin) {
   Statement st;
   st.line = s.line;
+  st.scope = scopes.back().id;
   st.begin = begin;
   if (firstWord.empty()) {
     s.expect('@', "to start a guard");
