@@ -23,7 +23,7 @@ bool complete(Cta &cta, NamedBarrier &b) {
   b.clocks = Clocks();
   b.doneTime = b.time;
   b.result = b.reduction;
-  b.arrived = b.expected = 0;
+  b.arrived = b.expected = b.arrivedWarps = 0;
   std::fill(b.arrivedLanes.begin(), b.arrivedLanes.end(), 0);
   madeEvent(*cta.cluster);
   return true;
@@ -49,13 +49,17 @@ void arriveNamed(Warp &w, const Instr &in, NamedBarrier &b, uint32_t id) {
     report(w, "named-barrier", "barrier " + std::to_string(id) + " is used with " + std::to_string(count) +
                                    " threads; the warps that have arrived wait for " + std::to_string(b.expected));
   }
-  uint32_t before = b.arrivedLanes[w.id];
-  if ((before & w.live) == w.live)
+  // PTX forbids a second arrival of a warp, but ping-pong kernels start by arriving at their own
+  // barrier and the hardware counts both.
+  if (b.arrivedWarps >> w.id & 1 && w.cluster->checking(CheckStrict))
     report(w, "named-barrier", "the warp arrives twice at barrier " + std::to_string(id) +
                                    " before it has completed");
   b.arrivedLanes[w.id] |= w.active;
-  if ((b.arrivedLanes[w.id] & w.live) == w.live)
+  if ((b.arrivedLanes[w.id] & w.live) == w.live) {
     b.arrived += 32;
+    b.arrivedLanes[w.id] = 0;
+    b.arrivedWarps |= 1u << w.id;
+  }
   if ((in.sub & 7) >= RedPopc) {
     uint32_t p = getPredicate(w, in.c, in.sub & 16) & w.active;
     if ((in.sub & 7) == RedPopc)

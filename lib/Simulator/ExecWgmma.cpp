@@ -202,7 +202,7 @@ void checkOperands(Warp &w, const Instr &in, const Properties &p, bool scaleD) {
   if (c.checking(CheckInFlight)) {
     if (!w.wgmmaFences)
       report(w, "missing-wgmma-fence", "wgmma without a wgmma.fence before it");
-    for (unsigned i = 0; i < total; ++i) {
+    for (unsigned i = p.aInRegisters ? firstDef - 4 : firstDef; i < total; ++i) {
       bool isD = i >= firstDef;
       const std::string &name = w.program->registerNames[refs[i]];
       if (w.wgmmaFences && w.fenceMark[refs[i]] == w.wgmmaFences && (!isD || scaleD))

@@ -139,7 +139,8 @@ struct NamedBarrier {
   bool counted = false;  // the instruction gave a count: exited warps are not taken off
   uint32_t arrived = 0;  // threads
   uint64_t generation = 0;
-  std::vector<uint32_t> arrivedLanes; // by warp
+  std::vector<uint32_t> arrivedLanes; // by warp, of an arrival that is not complete
+  uint32_t arrivedWarps = 0;
   Clocks clocks, done;
   uint32_t reduction = 0; // popc / and / or so far
   uint32_t result = 0;
