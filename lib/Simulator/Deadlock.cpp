@@ -62,14 +62,22 @@ void reportDeadlock(Cluster &c, const char *why) {
   f.message = std::string("the kernel cannot go on: ") + why;
   bool first = true;
   const Program &p = *c.grid->program;
+  // Warps of a CTA that wait for the same thing share a note.
+  std::vector<std::pair<std::string, std::vector<uint32_t>>> notes;
+  auto add = [&](const Cta &cta, const Warp &w, uint32_t lanes, const std::string &text) {
+    std::string key = cta.name() + "|" + (lanes == w.live ? "" : " lanes " + hex(lanes)) + text;
+    for (auto &[k, warps] : notes)
+      if (k == key) {
+        warps.push_back(w.id);
+        return;
+      }
+    notes.push_back({key, {w.id}});
+  };
   for (auto &cta : c.ctas) {
     for (auto &w : cta->warps) {
       for (const Group &g : w->groups) {
         const Instr &in = p.code[g.pc];
-        std::string note = cta->name() + " warp " + std::to_string(w->id);
-        if (g.mask != w->live)
-          note += " lanes " + hex(g.mask);
-        note += ", line " + std::to_string(in.line) + ": " + describeWait(*w, g);
+        add(*cta, *w, g.mask, ", line " + std::to_string(in.line) + ": " + describeWait(*w, g));
         if (first) {
           for (int i = 0; i < 3; ++i)
             f.cta[i] = cta->id[i];
@@ -78,15 +86,26 @@ void reportDeadlock(Cluster &c, const char *why) {
           f.source = std::string(p.text[g.pc]);
           first = false;
         }
-        if (f.notes.size() < 64)
-          f.notes.push_back(note);
       }
       for (const Join &j : w->joins)
-        if (j.inUse && j.arrived && f.notes.size() < 64)
-          f.notes.push_back(cta->name() + " warp " + std::to_string(w->id) + " lanes " +
-                            hex(j.arrived) + ", line " + std::to_string(p.code[j.pc].line) +
-                            ": wait for the other lanes of the warp to come here");
+        if (j.inUse && j.arrived)
+          add(*cta, *w, j.arrived, ", line " + std::to_string(p.code[j.pc].line) +
+                                       ": wait for the other lanes of the warp to come here");
     }
+  }
+  for (auto &[key, warps] : notes) {
+    if (f.notes.size() == 64)
+      break;
+    size_t bar = key.find('|');
+    std::string list;
+    for (size_t i = 0; i < warps.size();) {
+      size_t k = i;
+      while (k + 1 < warps.size() && warps[k + 1] == warps[k] + 1)
+        ++k;
+      list += (list.empty() ? "" : ",") + std::to_string(warps[i]) + (k > i ? "-" + std::to_string(warps[k]) : "");
+      i = k + 1;
+    }
+    f.notes.push_back(key.substr(0, bar) + (warps.size() > 1 ? " warps " : " warp ") + list + key.substr(bar + 1));
   }
   c.report(f);
   c.failed = true;

@@ -193,6 +193,14 @@ void noteOperand(Warp &w, uint64_t bits, Major major, unsigned bytes, unsigned r
   }
 }
 
+/// The open group takes a register: it stays in flight until the youngest such group is waited for.
+void own(Warp &w, uint32_t reg, uint16_t owner) {
+  if (!w.inFlight[reg] || w.inFlightGroup[reg] != w.wgmmaCommits + 1)
+    w.wgmmaOpenRegs.push_back(reg);
+  w.inFlight[reg] = owner;
+  w.inFlightGroup[reg] = uint32_t(w.wgmmaCommits + 1);
+}
+
 /// Register rules at issue (PTX ISA 9.7.15.4): a fence after the last write of A and accumulators, no
 /// accumulator of another shape in flight, defined values.
 void checkOperands(Warp &w, const Instr &in, const Properties &p, bool scaleD) {
@@ -218,9 +226,7 @@ void checkOperands(Warp &w, const Instr &in, const Properties &p, bool scaleD) {
     }
   }
   for (unsigned i = firstDef; i < total; ++i) {
-    if (!w.inFlight[refs[i]])
-      w.wgmmaOpenRegs.push_back(refs[i]);
-    w.inFlight[refs[i]] = uint16_t(1 + (in.sub & 511));
+    own(w, refs[i], uint16_t(1 + (in.sub & 511)));
     if (c.checking(CheckUninitialised) && scaleD && w.written[refs[i]] != ~0u)
       report(w, "uninitialised", "accumulator register " + w.program->registerNames[refs[i]] +
                                      " is added to but was never written");
@@ -228,10 +234,8 @@ void checkOperands(Warp &w, const Instr &in, const Properties &p, bool scaleD) {
   }
   if (p.aInRegisters)
     for (unsigned i = firstDef - 4; i < firstDef; ++i)
-      if (!w.inFlight[refs[i]]) {
-        w.inFlight[refs[i]] = 0xFFFF;
-        w.wgmmaOpenRegs.push_back(refs[i]);
-      }
+      if (!w.inFlight[refs[i]] || w.inFlight[refs[i]] == 0xFFFF)
+        own(w, refs[i], 0xFFFF);
   w.inFlightCount = 1;
 }
 
@@ -306,15 +310,11 @@ Step waitGroup(Warp &w, const Instr &in) {
       return Step::Blocked;
     }
   for (size_t i = 0; i < have - keep; ++i) {
-    // A register that a later group uses too stays with that one.
+    uint32_t retired = uint32_t(w.wgmmaCommits - have + i + 1);
     if (!w.inFlight.empty())
-      for (uint32_t r : w.wgmmaGroupRegs.front()) {
-        bool later = false;
-        for (size_t k = 1; k < w.wgmmaGroupRegs.size() && !later; ++k)
-          later = std::find(w.wgmmaGroupRegs[k].begin(), w.wgmmaGroupRegs[k].end(), r) != w.wgmmaGroupRegs[k].end();
-        if (!later)
+      for (uint32_t r : w.wgmmaGroupRegs.front())
+        if (w.inFlightGroup[r] <= retired)
           w.inFlight[r] = 0;
-      }
     w.wgmmaGroupRegs.pop_front();
     w.wgmmaGroupEnds.pop_front();
   }

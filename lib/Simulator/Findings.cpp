@@ -68,7 +68,8 @@ void Findings::add(Finding f) {
   std::lock_guard<std::mutex> lock(mutex);
   char line[16];
   std::snprintf(line, sizeof line, "%08u", f.line);
-  std::string key = line + f.kind;
+  // A deadlock comes last: what was found before is likely to be its cause.
+  std::string key = (f.kind == "deadlock" ? "1" : "0") + std::string(line) + f.kind;
   auto it = byKey.find(key);
   if (it != byKey.end()) {
     ++it->second.count;

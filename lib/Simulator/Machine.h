@@ -93,6 +93,7 @@ struct Warp {
   // Checks.
   std::vector<uint32_t> written;  // lanes of each register that hold a value
   std::vector<uint16_t> inFlight; // wgmma or tcgen05.ld operations that own each register
+  std::vector<uint32_t> inFlightGroup; // the youngest wgmma group of each
   uint32_t inFlightCount = 0;
   Clocks clocks;
   Clocks fenced; // clocks at the last release fence, for relaxed arrives

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "Options.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -79,8 +80,11 @@ int runTool(ToolOptions &o) {
     if (!o.json.empty())
       writeText(o.json, sim.findings().json() + "\n");
     std::vector<Finding> found = sim.findings().take();
-    for (const Finding &f : found)
-      std::fputs(f.text().c_str(), stderr);
+    size_t shown = std::min<size_t>(found.size(), 16);
+    for (size_t i = 0; i < shown; ++i)
+      std::fputs(found[i].text().c_str(), stderr);
+    if (shown < found.size())
+      std::fprintf(stderr, "... and %zu more places (--json FILE has all)\n", found.size() - shown);
     if (!found.empty()) {
       if (o.launch.options.seed)
         std::fprintf(stderr, "found with --seed %llu\n", static_cast<unsigned long long>(o.launch.options.seed));
