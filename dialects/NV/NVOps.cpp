@@ -1,0 +1,237 @@
+//===- NVOps.cpp - The nv dialect: operation verifiers and folders ------------------------===//
+//
+// Every message says what was expected and what was found.
+//
+//===--------------------------------------------------------------------------------------===//
+
+#include "dialects/NV/NV.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace tileloom::nv;
+using tileloom::tile::DescType;
+using tileloom::tile::elementBits;
+
+#define GET_OP_CLASSES
+#include "dialects/NV/NVOps.cpp.inc"
+
+namespace {
+
+/// The shape without its unit extents (at least one extent is kept).
+SmallVector<int64_t> squeeze(ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> result;
+  for (int64_t extent : shape)
+    if (extent != 1)
+      result.push_back(extent);
+  if (result.empty())
+    result.push_back(1);
+  return result;
+}
+
+std::string shapeText(ArrayRef<int64_t> shape) {
+  std::string text;
+  for (int64_t extent : shape)
+    text += (text.empty() ? "" : "x") + std::to_string(extent);
+  return text;
+}
+
+/// A descriptor's box and the view it is copied to or from must hold the same elements.
+LogicalResult verifyBox(Operation *op, Type descType, MemDescType view, size_t coordinates) {
+  auto desc = dyn_cast<DescType>(descType);
+  if (!desc)
+    return success(); // lowered to a pointer to the tensor map
+  if (desc.getShape().size() != coordinates)
+    return op->emitOpError("coordinates: expected ")
+           << desc.getShape().size() << " for " << desc << ", found " << coordinates;
+  if (desc.getElementType() != view.getElementType())
+    return op->emitOpError("view element type: expected ")
+           << desc.getElementType() << ", found " << view.getElementType();
+  if (squeeze(desc.getShape()) != squeeze(view.getShape()))
+    return op->emitOpError("view shape: expected ")
+           << shapeText(squeeze(desc.getShape())) << " (the box of " << desc << "), found "
+           << shapeText(view.getShape());
+  if (view.getSpace() != MemorySpace::Smem)
+    return op->emitOpError("view space: expected shared memory, found ")
+           << stringifyMemorySpace(view.getSpace());
+  return success();
+}
+
+} // namespace
+
+LogicalResult MemDescSliceOp::verify() {
+  MemDescType source = getSource().getType(), result = getResult().getType();
+  size_t rank = source.getShape().size();
+  if (getOffsets().size() != rank)
+    return emitOpError("offsets: expected ") << rank << ", found " << getOffsets().size();
+  if (result.getShape().size() != rank)
+    return emitOpError("result rank: expected ") << rank << ", found " << result.getShape().size();
+  if (source.getElementType() != result.getElementType())
+    return emitOpError("result element type: expected ")
+           << source.getElementType() << ", found " << result.getElementType();
+  for (auto [whole, part] : llvm::zip(source.getShape(), result.getShape()))
+    if (part > whole)
+      return emitOpError("result extents: expected at most ")
+             << shapeText(source.getShape()) << ", found " << shapeText(result.getShape());
+  return success();
+}
+
+LogicalResult MemDescTransOp::verify() {
+  MemDescType source = getSource().getType(), result = getResult().getType();
+  if (source.getShape().size() != 2)
+    return emitOpError("source rank: expected 2, found ") << source.getShape().size();
+  SmallVector<int64_t> expected(llvm::reverse(source.getShape()));
+  if (result.getShape() != ArrayRef<int64_t>(expected))
+    return emitOpError("result shape: expected ")
+           << shapeText(expected) << ", found " << shapeText(result.getShape());
+  if (source.getElementType() != result.getElementType())
+    return emitOpError("result element type: expected ")
+           << source.getElementType() << ", found " << result.getElementType();
+  return success();
+}
+
+LogicalResult TmaLoadOp::verify() {
+  return verifyBox(*this, getDesc().getType(), getView().getType(), getCoordinates().size());
+}
+
+LogicalResult TmaStoreOp::verify() {
+  return verifyBox(*this, getDesc().getType(), getView().getType(), getCoordinates().size());
+}
+
+LogicalResult WgmmaOp::verify() {
+  auto result = cast<RankedTensorType>(getResult().getType());
+  auto aShaped = dyn_cast<RankedTensorType>(getA().getType());
+  auto aMem = dyn_cast<MemDescType>(getA().getType());
+  ArrayRef<int64_t> a = aShaped ? aShaped.getShape() : aMem.getShape();
+  Type aElement = aShaped ? aShaped.getElementType() : aMem.getElementType();
+  ArrayRef<int64_t> b = getB().getType().getShape();
+  if (a.size() != 2 || b.size() != 2 || result.getRank() != 2)
+    return emitOpError("operand ranks: expected 2, found a ")
+           << a.size() << ", b " << b.size() << ", result " << result.getRank();
+  if (a[1] != b[0])
+    return emitOpError("inner extents: expected equal, found a ")
+           << shapeText(a) << " and b " << shapeText(b);
+  if (result.getDimSize(0) != a[0] || result.getDimSize(1) != b[1])
+    return emitOpError("result shape: expected ") << a[0] << 'x' << b[1] << ", found "
+                                                  << shapeText(result.getShape());
+  if (a[0] % 64)
+    return emitOpError("rows: expected a multiple of 64, found ") << a[0];
+  if (b[1] % 8)
+    return emitOpError("columns: expected a multiple of 8, found ") << b[1];
+  unsigned bits = elementBits(aElement);
+  if (bits != elementBits(getB().getType().getElementType()))
+    return emitOpError("element types: expected equal widths, found a ")
+           << aElement << " and b " << getB().getType().getElementType();
+  int64_t k = 256 / bits;
+  if (a[1] % k)
+    return emitOpError("inner extent: expected a multiple of ")
+           << k << " for " << aElement << " (32 bytes a step), found " << a[1];
+  if (getUseC() && !getC())
+    return emitOpError("use_c: expected an accumulator operand, found none");
+  if (bits == 16 && result.getElementType().isF16() && !aElement.isF16())
+    return emitOpError("accumulator type: expected f32 for ") << aElement << " operands, found f16";
+  return success();
+}
+
+LogicalResult ExtractOp::verify() {
+  auto source = getSource().getType(), result = getResult().getType();
+  if (static_cast<int64_t>(getOffsets().size()) != source.getRank() ||
+      result.getRank() != source.getRank())
+    return emitOpError("ranks: expected offsets and result of rank ")
+           << source.getRank() << ", found " << getOffsets().size() << " and " << result.getRank();
+  for (auto [offset, part, whole] :
+       llvm::zip(getOffsets(), result.getShape(), source.getShape()))
+    if (offset < 0 || offset + part > whole)
+      return emitOpError("result range: expected within ")
+             << shapeText(source.getShape()) << ", found offset " << offset << " extent " << part;
+  return success();
+}
+
+LogicalResult ConcatOp::verify() {
+  if (getInputs().empty())
+    return emitOpError("inputs: expected at least one, found none");
+  auto first = cast<RankedTensorType>(getInputs().front().getType());
+  if (getDim() >= static_cast<uint64_t>(first.getRank()))
+    return emitOpError("dim: expected 0 to ") << first.getRank() - 1 << ", found " << getDim();
+  for (Value input : getInputs())
+    if (input.getType() != first)
+      return emitOpError("inputs: expected equal types, found ") << first << " and " << input.getType();
+  SmallVector<int64_t> expected(first.getShape());
+  expected[getDim()] *= getInputs().size();
+  if (getResult().getType().getShape() != ArrayRef<int64_t>(expected))
+    return emitOpError("result shape: expected ")
+           << shapeText(expected) << ", found " << shapeText(getResult().getType().getShape());
+  return success();
+}
+
+LogicalResult RowSlotOp::verify() {
+  auto source = getSource().getType(), result = getResult().getType();
+  if (getCount() < 2 || source.getDimSize(0) % getCount())
+    return emitOpError("count: expected a divisor of the ")
+           << source.getDimSize(0) << " rows above 1, found " << getCount();
+  if (getSlot() >= getCount())
+    return emitOpError("slot: expected 0 to ") << getCount() - 1 << ", found " << getSlot();
+  SmallVector<int64_t> expected(source.getShape());
+  expected[0] /= getCount();
+  if (result.getShape() != ArrayRef<int64_t>(expected))
+    return emitOpError("result shape: expected ")
+           << shapeText(expected) << ", found " << shapeText(result.getShape());
+  return success();
+}
+
+LogicalResult JoinRowSlotsOp::verify() {
+  if (getInputs().size() < 2)
+    return emitOpError("inputs: expected at least 2, found ") << getInputs().size();
+  SmallVector<int64_t> expected(cast<RankedTensorType>(getInputs().front().getType()).getShape());
+  expected[0] *= getInputs().size();
+  if (getResult().getType().getShape() != ArrayRef<int64_t>(expected))
+    return emitOpError("result shape: expected ")
+           << shapeText(expected) << ", found " << shapeText(getResult().getType().getShape());
+  return success();
+}
+
+LogicalResult ReduceOp::verify() {
+  auto source = getSource().getType();
+  if (getDim() >= static_cast<uint64_t>(source.getRank()))
+    return emitOpError("dim: expected 0 to ") << source.getRank() - 1 << ", found " << getDim();
+  SmallVector<int64_t> expected(source.getShape());
+  expected.erase(expected.begin() + getDim());
+  if (getResult().getType().getShape() != ArrayRef<int64_t>(expected))
+    return emitOpError("result shape: expected ")
+           << shapeText(expected) << ", found " << shapeText(getResult().getType().getShape());
+  return success();
+}
+
+LogicalResult BroadcastOp::verify() {
+  auto result = getResult().getType();
+  if (getDim() >= static_cast<uint64_t>(result.getRank()))
+    return emitOpError("dim: expected 0 to ") << result.getRank() - 1 << ", found " << getDim();
+  SmallVector<int64_t> expected(result.getShape());
+  expected.erase(expected.begin() + getDim());
+  if (getSource().getType().getShape() != ArrayRef<int64_t>(expected))
+    return emitOpError("source shape: expected ")
+           << shapeText(expected) << ", found " << shapeText(getSource().getType().getShape());
+  return success();
+}
+
+static LogicalResult verifyLocal(Operation *op, RankedTensorType value, MemDescType view) {
+  if (value.getElementType() != view.getElementType())
+    return op->emitOpError("element types: expected equal, found ")
+           << value.getElementType() << " and " << view.getElementType();
+  if (squeeze(value.getShape()) != squeeze(view.getShape()))
+    return op->emitOpError("shapes: expected equal, found ")
+           << shapeText(value.getShape()) << " and " << shapeText(view.getShape());
+  return success();
+}
+
+LogicalResult LocalStoreOp::verify() {
+  return verifyLocal(*this, cast<RankedTensorType>(getValue().getType()), getView().getType());
+}
+
+LogicalResult LocalLoadOp::verify() {
+  return verifyLocal(*this, cast<RankedTensorType>(getResult().getType()), getView().getType());
+}
+
+OpFoldResult ConvertLayoutOp::fold(FoldAdaptor) {
+  return getSource().getType() == getResult().getType() ? getSource() : Value();
+}

@@ -1,0 +1,449 @@
+//===- NVOps.td - The nv dialect: operations -------------------------*- tablegen -*-===//
+
+#ifndef TILELOOM_DIALECTS_NV_OPS_TD
+#define TILELOOM_DIALECTS_NV_OPS_TD
+
+include "dialects/NV/NV.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class NV_Op<string mnemonic, list<Trait> traits = []> : Op<NV_Dialect, mnemonic, traits>;
+
+/// Operations that one elected thread can perform for its role: a role of one warp made only of these (and of scalar
+/// code) runs in a single thread.
+def NV_SingleThread : NativeOpTrait<"SingleThread"> { let cppNamespace = "::tileloom::nv"; }
+
+//===----------------------------------------------------------------------===//
+// Views of memory tiles
+//===----------------------------------------------------------------------===//
+
+def NV_MemDescSliceOp : NV_Op<"memdesc.slice", [Pure]> {
+  let summary = "A part of a tile in memory";
+  let description = [{
+    The sub-tile of the result's shape that starts at `offsets` (elements). Offsets are multiples of 8 rows, or of whole swizzle atoms
+    along the columns.
+
+    ```mlir
+    %h = nv.memdesc.slice %a[%row, %c0] : !nv.memdesc<128x64xbf16> -> !nv.memdesc<64x64xbf16>
+    ```
+  }];
+  let arguments = (ins NV_MemDescType:$source, Variadic<I32>:$offsets);
+  let results = (outs NV_MemDescType:$result);
+  let assemblyFormat = "$source `[` $offsets `]` attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def NV_MemDescTransOp : NV_Op<"memdesc.trans", [Pure]> {
+  let summary = "The transposed view of a tile in memory";
+  let description = [{
+    No data moves: MMA descriptors read either major order.
+
+    ```mlir
+    %bt = nv.memdesc.trans %b : !nv.memdesc<256x64xbf16> -> !nv.memdesc<64x256xbf16>
+    ```
+  }];
+  let arguments = (ins NV_MemDescType:$source);
+  let results = (outs NV_MemDescType:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Tensor memory accelerator
+//===----------------------------------------------------------------------===//
+
+def NV_TmaLoadOp : NV_Op<"tma.load", [NV_SingleThread, AttrSizedOperandSegments]> {
+  let summary = "Copies a box of a global tensor to shared memory";
+  let description = [{
+    Coordinates are elements, outermost dimension first; elements outside the tensor are filled with zero. The box's unit
+    dimensions are dropped in the view. Completion is counted in bytes on the barrier of the ring that the slot is
+    released to (`barrier`, once `nv-lower-rings` has run).
+
+    ```mlir
+    nv.tma.load %A[%i, %k] to %a cache(evict_last) : !tile.desc<128x64xbf16>, !nv.memdesc<128x64xbf16>
+    ```
+  }];
+  let arguments = (ins AnyType:$desc, Variadic<I32>:$coordinates, NV_MemDescType:$view,
+                       Optional<NV_BarrierType>:$barrier, Optional<I16>:$multicast, OptionalAttr<NV_CacheHint>:$cache);
+  let assemblyFormat = [{
+    $desc `[` $coordinates `]` `to` $view (`barrier` `(` $barrier^ `)`)? (`multicast` `(` $multicast^ `)`)?
+    (`cache` `(` $cache^ `)`)? attr-dict `:` type($desc) `,` type($view)
+  }];
+  let hasVerifier = 1;
+}
+
+def NV_TmaStoreOp : NV_Op<"tma.store", [NV_SingleThread]> {
+  let summary = "Copies a tile of shared memory to a box of a global tensor";
+  let description = [{
+    Elements outside the tensor are not written. The slot that holds the tile is free again once a release of kind
+    `bulk_read` has completed.
+
+    ```mlir
+    nv.tma.store %s to %C[%i, %j] : !nv.memdesc<64x64xbf16>, !tile.desc<64x64xbf16>
+    ```
+  }];
+  let arguments = (ins NV_MemDescType:$view, AnyType:$desc, Variadic<I32>:$coordinates, OptionalAttr<NV_CacheHint>:$cache);
+  let assemblyFormat = [{
+    $view `to` $desc `[` $coordinates `]` (`cache` `(` $cache^ `)`)? attr-dict `:` type($view) `,` type($desc)
+  }];
+  let hasVerifier = 1;
+}
+
+def NV_BulkCommitOp : NV_Op<"bulk.commit", [NV_SingleThread]> {
+  let summary = "Closes the group of the stores that the role's issuing thread has begun";
+  let assemblyFormat = "attr-dict";
+}
+
+def NV_BulkWaitOp : NV_Op<"bulk.wait", [NV_SingleThread]> {
+  let summary = "Waits until at most `pending` store groups of the role's issuing thread are open";
+  let description = [{With `read` it is enough that their sources have been read.}];
+  let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$pending, UnitAttr:$read);
+  let assemblyFormat = "$pending (`read` $read^)? attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// Warpgroup MMA
+//===----------------------------------------------------------------------===//
+
+def NV_WgmmaOp : NV_Op<"wgmma", [AttrSizedOperandSegments,
+    OptionalTypesMatchWith<"the accumulator has the type of the result", "result", "c", "$_self">]> {
+  let summary = "Issues an asynchronous warpgroup matrix product";
+  let description = [{
+    result = a · b + c for a [M, K] in shared memory or registers, b [K, N] in shared memory, c and the result [M, N] in
+    registers; M is a multiple of 64, N of 8, K of one instruction. Without `acc` the product starts from zero;
+    `use_c` makes that a run-time choice. The result may only be read after an `nv.wgmma.wait` that covers it.
+
+    ```mlir
+    %d = nv.wgmma %a, %b acc(%c) use_c(%p) : !nv.memdesc<64x64xbf16>, !nv.memdesc<64x256xbf16> -> tensor<64x256xf32>
+    ```
+  }];
+  let arguments = (ins AnyTypeOf<[NV_MemDescType, AnyRankedTensor]>:$a, NV_MemDescType:$b,
+                       Optional<AnyRankedTensor>:$c, Optional<I1>:$use_c);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $a `,` $b (`acc` `(` $c^ `)`)? (`use_c` `(` $use_c^ `)`)? attr-dict `:` type($a) `,` type($b) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def NV_WgmmaWaitOp : NV_Op<"wgmma.wait", [AttrSizedOperandSegments, AllTypesMatch<["inputs", "results"]>]> {
+  let summary = "Waits for issued products and gives back the values it waited for";
+  let description = [{
+    At most `pending` groups stay in flight; each `nv.wgmma` is one group and they retire in order. `inputs` are the
+    accumulators that may be used from here on. `after` keeps the wait behind the computation of that value: ptxas
+    moves waits up over independent code, which a store that never happens prevents.
+
+    ```mlir
+    %w = nv.wgmma.wait %d pending(0) : tensor<64x256xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs, Optional<AnyType>:$after,
+                       ConfinedAttr<I64Attr, [IntNonNegative]>:$pending);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    $inputs `pending` `(` $pending `)` (`after` `(` $after^ `:` type($after) `)`)? attr-dict `:` type($inputs)
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Register tiles
+//===----------------------------------------------------------------------===//
+
+def NV_ExtractOp : NV_Op<"extract", [Pure]> {
+  let summary = "A part of a register tile";
+  let description = [{
+    The sub-tile of the result's shape at the static `offsets`; it must consist of whole registers of every thread.
+
+    ```mlir
+    %p = nv.extract %acc[0, 64] : tensor<64x256xf32> -> tensor<64x64xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$source, DenseI64ArrayAttr:$offsets);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$source `` $offsets attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def NV_ConcatOp : NV_Op<"concat", [Pure]> {
+  let summary = "Register tiles side by side";
+  let description = [{
+    The inverse of `nv.extract`: tiles of equal shape along dimension `dim`.
+
+    ```mlir
+    %t = nv.concat %a, %b dim(1) : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x128xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs, I64Attr:$dim);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$inputs `dim` `(` $dim `)` attr-dict `:` type($inputs) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def NV_RowSlotOp : NV_Op<"row_slot", [Pure]> {
+  let summary = "One of the row groups that each thread holds";
+  let description = [{
+    With wgmma accumulators a thread holds two rows of each block of 16; slot 0 is the tile of the rows whose bit 3 is clear,
+    slot 1 of the others. Lets element-wise work proceed row by row, which keeps the exponential unit busy while the rest waits.
+
+    ```mlir
+    %s0 = nv.row_slot %s 0 of 2 : tensor<64x128xf32> -> tensor<32x128xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$source, I64Attr:$slot, I64Attr:$count);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$source $slot `of` $count attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def NV_JoinRowSlotsOp : NV_Op<"join_row_slots", [Pure, SameTypeOperands]> {
+  let summary = "Puts the row groups of a tile together again";
+  let description = [{
+    ```mlir
+    %s = nv.join_row_slots %s0, %s1 : tensor<32x128xf32>, tensor<32x128xf32> -> tensor<64x128xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$inputs attr-dict `:` type($inputs) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def NV_ReduceOp : NV_Op<"reduce", [Pure]> {
+  let summary = "Combines the elements along one dimension";
+  let description = [{
+    In the thread first (in `chains` independent chains), then across lanes by shuffles. With `lanes = false` the lanes'
+    partial results stay apart: the value is then only defined up to a later `nv.reduce_lanes`.
+
+    ```mlir
+    %m = nv.reduce max %s dim(1) : tensor<64x128xf32> -> tensor<64xf32>
+    ```
+  }];
+  let arguments = (ins NV_ReduceKind:$kind, AnyRankedTensor:$source, I64Attr:$dim,
+                       DefaultValuedAttr<I64Attr, "4">:$chains, DefaultValuedAttr<BoolAttr, "true">:$lanes);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$kind $source `dim` `(` $dim `)` attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def NV_BroadcastOp : NV_Op<"broadcast", [Pure]> {
+  let summary = "Repeats a tile along a new dimension";
+  let description = [{
+    ```mlir
+    %b = nv.broadcast %m dim(1) : tensor<64xf32> -> tensor<64x128xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$source, I64Attr:$dim);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$source `dim` `(` $dim `)` attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def NV_SplatOp : NV_Op<"splat", [Pure]> {
+  let summary = "A tile of one value";
+  let description = [{
+    ```mlir
+    %t = nv.splat %x : f32 -> tensor<64x128xf32>
+    ```
+  }];
+  let arguments = (ins AnyType:$value);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$value attr-dict `:` type($value) `->` type($result)";
+}
+
+def NV_IndexOp : NV_Op<"index", [Pure]> {
+  let summary = "The position of each element along one dimension";
+  let description = [{
+    ```mlir
+    %c = nv.index dim(1) : tensor<64x128xi32>
+    ```
+  }];
+  let arguments = (ins I64Attr:$dim);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "`dim` `(` $dim `)` attr-dict `:` type($result)";
+}
+
+def NV_ConvertLayoutOp : NV_Op<"convert_layout", [Pure, SameOperandsAndResultShape, SameOperandsAndResultElementType]> {
+  let summary = "The same tile, spread over the threads in another way";
+  let arguments = (ins AnyRankedTensor:$source);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasFolder = 1;
+}
+
+def NV_WarpAnyOp : NV_Op<"warp_any"> {
+  let summary = "Whether any element held by the executing warp is true";
+  let description = [{
+    ```mlir
+    %p = nv.warp_any %grew : tensor<64xi1>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$source);
+  let results = (outs I1:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source)";
+}
+
+//===----------------------------------------------------------------------===//
+// Shared and global memory
+//===----------------------------------------------------------------------===//
+
+def NV_LocalStoreOp : NV_Op<"local_store"> {
+  let summary = "Writes a register tile to shared memory";
+  let description = [{
+    With `stmatrix` where the layouts allow it, else vector stores.
+
+    ```mlir
+    nv.local_store %t to %s : tensor<64x64xbf16>, !nv.memdesc<64x64xbf16>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$value, NV_MemDescType:$view);
+  let assemblyFormat = "$value `to` $view attr-dict `:` type($value) `,` type($view)";
+  let hasVerifier = 1;
+}
+
+def NV_LocalLoadOp : NV_Op<"local_load"> {
+  let summary = "Reads a tile of shared memory to registers";
+  let description = [{
+    With `ldmatrix` where the layouts allow it, else vector loads.
+
+    ```mlir
+    %q = nv.local_load %s : !nv.memdesc<64x128xbf16> -> tensor<64x128xbf16>
+    ```
+  }];
+  let arguments = (ins NV_MemDescType:$view);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$view attr-dict `:` type($view) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def NV_ScalarLoadOp : NV_Op<"scalar_load"> {
+  let summary = "Reads one element of shared memory in every thread";
+  let description = [{
+    ```mlir
+    %v = nv.scalar_load %s[%i] : !nv.memdesc<4xi32>
+    ```
+  }];
+  let arguments = (ins NV_MemDescType:$view, I32:$index);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$view `[` $index `]` attr-dict `:` type($view) `->` type($result)";
+}
+
+def NV_ScalarStoreOp : NV_Op<"scalar_store", [NV_SingleThread]> {
+  let summary = "Writes one element of shared memory from one thread of the role";
+  let description = [{
+    ```mlir
+    nv.scalar_store %v to %s[%i] : i32, !nv.memdesc<4xi32>
+    ```
+  }];
+  let arguments = (ins AnyType:$value, NV_MemDescType:$view, I32:$index);
+  let assemblyFormat = "$value `to` $view `[` $index `]` attr-dict `:` type($value) `,` type($view)";
+}
+
+def NV_GlobalLoadOp : NV_Op<"global_load"> {
+  let summary = "Reads elements of global memory";
+  let description = [{
+    `pointer` is an address in bytes, `offset` counts elements (64 bits). A scalar offset reads one element in every thread; a tile of
+    offsets reads a tile, where `mask` is true (elsewhere zero).
+
+    ```mlir
+    %x = nv.global_load %p[%i] : i64 -> f32
+    ```
+  }];
+  let arguments = (ins I64:$pointer, AnyType:$offset, Optional<AnyType>:$mask);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$pointer `[` $offset `]` (`mask` `(` $mask^ `:` type($mask) `)`)? attr-dict `:` type($offset) `->` type($result)";
+}
+
+def NV_GlobalStoreOp : NV_Op<"global_store"> {
+  let summary = "Writes elements of global memory";
+  let description = [{
+    As `nv.global_load`. An element that several threads hold is written by one of them; a scalar by one thread of the role.
+
+    ```mlir
+    nv.global_store %x to %p[%i] mask(%m : tensor<64xi1>) : tensor<64xf32>, tensor<64xi64>
+    ```
+  }];
+  let arguments = (ins AnyType:$value, I64:$pointer, AnyType:$offset, Optional<AnyType>:$mask);
+  let assemblyFormat = [{
+    $value `to` $pointer `[` $offset `]` (`mask` `(` $mask^ `:` type($mask) `)`)? attr-dict `:` type($value) `,` type($offset)
+  }];
+}
+
+def NV_AtomicAddOp : NV_Op<"atomic_add", [NV_SingleThread, AllTypesMatch<["value", "result"]>]> {
+  let summary = "Adds to a counter in global memory and gives the value before";
+  let description = [{
+    Performed by every executing thread, so it belongs in a role that runs in one thread. Relaxed, device scope.
+
+    ```mlir
+    %old = nv.atomic_add %p[%i], %one : i32
+    ```
+  }];
+  let arguments = (ins I64:$pointer, I64:$offset, AnyType:$value);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$pointer `[` $offset `]` `,` $value attr-dict `:` type($value)";
+}
+
+//===----------------------------------------------------------------------===//
+// What rings and orders lower to
+//===----------------------------------------------------------------------===//
+
+def NV_AllocOp : NV_Op<"alloc", [Pure]> {
+  let summary = "Storage for the kernel's whole life";
+  let description = [{
+    `count` slots of `stride` bytes; `offset` is its place in dynamic shared memory once `nv-allocate-shared` has run.
+  }];
+  let arguments = (ins I64Attr:$count, I64Attr:$stride, I64Attr:$alignment, OptionalAttr<I64Attr>:$offset,
+                       OptionalAttr<StrAttr>:$name);
+  let results = (outs AnyType:$base);
+  let assemblyFormat = "$count `x` $stride `align` $alignment (`at` $offset^)? attr-dict `:` type($base)";
+}
+
+def NV_ViewOp : NV_Op<"view", [Pure]> {
+  let summary = "A tile at a byte offset in a slot of an allocation";
+  let arguments = (ins AnyType:$base, I32:$slot, I64Attr:$stride, I64Attr:$offset);
+  let results = (outs NV_MemDescType:$result);
+  let assemblyFormat = "$base `[` $slot `]` `stride` $stride `offset` $offset attr-dict `:` type($base) `->` type($result)";
+}
+
+def NV_BarrierAtOp : NV_Op<"barrier_at", [Pure]> {
+  let summary = "The mbarrier of one stage";
+  let arguments = (ins NV_BarrierType:$base, I32:$stage);
+  let results = (outs NV_BarrierType:$result);
+  let assemblyFormat = "$base `[` $stage `]` attr-dict";
+}
+
+def NV_MBarrierInitOp : NV_Op<"mbarrier.init"> {
+  let summary = "Initialises an array of mbarriers, in one thread, and makes them visible to all";
+  let arguments = (ins NV_BarrierType:$base, I64Attr:$stages, I64Attr:$arrivals);
+  let assemblyFormat = "$base `stages` $stages `arrivals` $arrivals attr-dict";
+}
+
+def NV_MBarrierWaitOp : NV_Op<"mbarrier.wait", [NV_SingleThread]> {
+  let summary = "Waits until the phase of the given parity has completed";
+  let arguments = (ins NV_BarrierType:$barrier, I32:$phase);
+  let assemblyFormat = "$barrier `,` $phase attr-dict";
+}
+
+def NV_MBarrierArriveOp : NV_Op<"mbarrier.arrive", [NV_SingleThread]> {
+  let summary = "Arrives once for each issuer, after expecting `bytes`";
+  let arguments = (ins NV_BarrierType:$barrier, DefaultValuedAttr<I64Attr, "0">:$bytes, NV_Issuer:$issuer);
+  let assemblyFormat = "$barrier `by` $issuer (`expect` $bytes^)? attr-dict";
+}
+
+def NV_NamedBarrierOp : NV_Op<"named_barrier"> {
+  let summary = "Waits for all threads of the replica";
+  let description = [{`nv-allocate-registers` gives every replica a hardware barrier (1 to 15).}];
+  let assemblyFormat = "attr-dict";
+}
+
+def NV_FenceProxyOp : NV_Op<"fence.proxy"> {
+  let summary = "Orders this thread's ordinary shared memory accesses before later asynchronous ones";
+  let assemblyFormat = "attr-dict";
+}
+
+def NV_SetMaxRegistersOp : NV_Op<"setmaxreg", [NV_SingleThread]> {
+  let summary = "Sets the executing warps' registers per thread";
+  let arguments = (ins I64Attr:$count, UnitAttr:$increase);
+  let assemblyFormat = "$count (`increase` $increase^)? attr-dict";
+}
+
+#endif // TILELOOM_DIALECTS_NV_OPS_TD

@@ -1,0 +1,36 @@
+//===- Warp.h - The warp dialect -------------------------------------------------*- C++ -*-===//
+//
+// Which warps do which part of a kernel, and how they hand storage over. See Warp.td for the reference, Rationale.md for
+// the reasons.
+//
+//===--------------------------------------------------------------------------------------===//
+
+#ifndef TILELOOM_DIALECTS_WARP_H
+#define TILELOOM_DIALECTS_WARP_H
+
+#include "dialects/NV/NV.h"
+
+#include "mlir/IR/RegionKindInterface.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+
+#include "dialects/Warp/WarpDialect.h.inc"
+#include "dialects/Warp/WarpEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Warp/WarpAttrs.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "dialects/Warp/WarpTypes.h.inc"
+
+#define GET_OP_CLASSES
+#include "dialects/Warp/WarpOps.h.inc"
+
+namespace tileloom::warp {
+
+/// Name of the function attribute that holds a `#warp.launch`.
+inline constexpr llvm::StringLiteral launchAttrName = "warp.launch";
+
+} // namespace tileloom::warp
+
+#endif // TILELOOM_DIALECTS_WARP_H

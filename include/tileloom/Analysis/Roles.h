@@ -1,0 +1,32 @@
+//===- Roles.h - Facts about the roles of a kernel -------------------------------*- C++ -*-===//
+//
+// Which roles run in a single thread, which warps a role gets, and which CTA-wide arrival counts follow.
+//
+//===--------------------------------------------------------------------------------------===//
+
+#ifndef TILELOOM_ANALYSIS_ROLES_H
+#define TILELOOM_ANALYSIS_ROLES_H
+
+#include "dialects/Warp/Warp.h"
+
+namespace tileloom {
+
+/// True if one elected thread can run the whole role: one warp, and nothing but scalar code, ring operations and
+/// operations marked nv::SingleThread.
+bool isSingleThreadRole(warp::RoleOp role);
+
+/// How many arrivals complete one hand-over of a slot by this release: threads, warps or replicas, by its kind.
+int64_t arrivalsOf(warp::ReleaseOp release);
+
+/// Attribute of a role: the first of its warps in the CTA (nv-assign-warps).
+inline constexpr llvm::StringLiteral firstWarpAttrName = "nv.first_warp";
+/// Unit attribute of an acquire whose replicas take the slots in turn: each slot is then used by one replica only.
+inline constexpr llvm::StringLiteral alternateAttrName = "warp.alternate";
+/// Attribute of a role that uses nv.named_barrier: the hardware barrier of its first replica.
+inline constexpr llvm::StringLiteral barrierAttrName = "nv.barrier";
+/// Attribute of a function: threads of a CTA.
+inline constexpr llvm::StringLiteral threadsAttrName = "nv.threads";
+
+} // namespace tileloom
+
+#endif // TILELOOM_ANALYSIS_ROLES_H

@@ -1,0 +1,41 @@
+//===- Evaluate.h - From arguments to grid and parameters -----------------===//
+//
+// The part of a launch that is arithmetic: how many CTAs, and which bytes each kernel parameter
+// holds. Used by the launch itself, and without a GPU by the C API and the simulator.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILELOOM_RUNTIME_EVALUATE_H
+#define TILELOOM_RUNTIME_EVALUATE_H
+
+#include "tileloom/Runtime/TensorMap.h"
+
+namespace tileloom::runtime {
+
+struct Grid {
+  unsigned x = 0, y = 0, z = 0;
+  bool empty() const { return x == 0 || y == 0 || z == 0; }
+};
+
+/// The grid for these (checked) arguments on a device with this many multiprocessors.
+llvm::Expected<Grid> computeGrid(const Recipe &recipe, Arguments arguments,
+                                 int32_t multiprocessors);
+
+/// Writes the 128 bytes of a tensor map parameter.
+using MapWriter = llvm::function_ref<llvm::Error(const TileloomTensorMap &, unsigned char *)>;
+
+/// Fills `block` (recipe.parameterBytes, aligned to 64) from checked arguments. Workspace
+/// parameters get `workspace` + their offset.
+llvm::Error fillParameters(const Recipe &recipe, Arguments arguments, uint64_t workspace,
+                           unsigned char *block, MapWriter writeMap);
+
+/// A whole launch evaluated without a GPU; owns what `launch` points to.
+struct EvaluatedLaunch {
+  TileloomLaunch launch = {};
+  std::vector<TileloomParameter> parameters;
+  std::vector<unsigned char> bytes;
+};
+llvm::Expected<std::unique_ptr<EvaluatedLaunch>>
+evaluateLaunch(const Recipe &recipe, Arguments arguments, const TileloomDevice &device);
+
+} // namespace tileloom::runtime
+#endif // TILELOOM_RUNTIME_EVALUATE_H

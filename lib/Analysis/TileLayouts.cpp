@@ -1,0 +1,99 @@
+//===- TileLayouts.cpp - From layout attributes to layouts --------------------------------===//
+
+#include "tileloom/Analysis/TileLayouts.h"
+
+using namespace mlir;
+using namespace tileloom;
+using layout::RegisterLayout;
+using layout::SharedLayout;
+using llvm::Expected;
+
+static llvm::Error unknownLayout(Attribute attribute) {
+  std::string text;
+  llvm::raw_string_ostream(text) << "expected a register layout, found ";
+  if (attribute)
+    llvm::raw_string_ostream(text) << attribute;
+  else
+    text += "none";
+  return llvm::createStringError(text);
+}
+
+/// A slice says nothing about the extent of the dimension that it dropped; the map of the others does not depend on it.
+/// Takes the smallest extent that the parent allows.
+static Expected<RegisterLayout> sliceLayout(nv::SliceAttr slice, ArrayRef<int64_t> shape, unsigned bits) {
+  for (int64_t extent : {1, 8, 16, 32, 64, 128, 256}) {
+    SmallVector<int64_t> parentShape(shape);
+    parentShape.insert(parentShape.begin() + slice.getDim(), extent);
+    Expected<RegisterLayout> parent = registerLayout(slice.getParent(), parentShape, bits);
+    if (!parent) {
+      llvm::consumeError(parent.takeError());
+      continue;
+    }
+    Expected<layout::SubLayout> result = layout::slice(*parent, slice.getDim());
+    if (!result)
+      return result.takeError();
+    return result->layout;
+  }
+  return unknownLayout(slice);
+}
+
+Expected<RegisterLayout> tileloom::registerLayout(Attribute attribute, ArrayRef<int64_t> shape, unsigned bits) {
+  if (auto acc = dyn_cast_or_null<nv::WgmmaAccAttr>(attribute))
+    return RegisterLayout::wgmmaAccumulator(shape, acc.getWarps());
+  if (auto a = dyn_cast_or_null<nv::WgmmaAAttr>(attribute))
+    return RegisterLayout::wgmmaOperandA(shape, bits, a.getWarps());
+  if (auto blocked = dyn_cast_or_null<nv::BlockedAttr>(attribute)) {
+    SmallVector<unsigned> order(blocked.getOrder());
+    return RegisterLayout::blocked(shape, blocked.getSizePerThread(), blocked.getThreadsPerWarp(),
+                                   blocked.getWarpsPerRole(), order);
+  }
+  if (auto tmem = dyn_cast_or_null<nv::TmemLoadAttr>(attribute))
+    return RegisterLayout::tmemLoad32x32b(shape, tmem.getWarps());
+  if (auto slice = dyn_cast_or_null<nv::SliceAttr>(attribute))
+    return sliceLayout(slice, shape, bits);
+  if (auto slot = dyn_cast_or_null<nv::RowSlotAttr>(attribute)) {
+    SmallVector<int64_t> parentShape(shape);
+    parentShape[0] *= slot.getCount();
+    Expected<RegisterLayout> parent = registerLayout(slot.getParent(), parentShape, bits);
+    if (!parent)
+      return parent.takeError();
+    Expected<layout::SubLayout> result = layout::rowSlot(*parent, 0, slot.getSlot(), slot.getCount());
+    if (!result)
+      return result.takeError();
+    return result->layout;
+  }
+  return unknownLayout(attribute);
+}
+
+Expected<RegisterLayout> tileloom::registerLayout(RankedTensorType type) {
+  return registerLayout(type.getEncoding(), type.getShape(), tile::elementBits(type.getElementType()));
+}
+
+Expected<SharedLayout> tileloom::sharedLayout(nv::MemDescType type) {
+  auto smem = dyn_cast_or_null<nv::SmemAttr>(type.getLayout());
+  if (!smem)
+    return llvm::createStringError("expected a shared memory layout on the tile, found none");
+  SmallVector<int64_t> shape = squeezeShape(type.getShape());
+  if (smem.getTransposed())
+    std::swap(shape[shape.size() - 2], shape[shape.size() - 1]);
+  if (smem.getRows() && shape.size() >= 2)
+    shape[shape.size() - 2] = smem.getRows();
+  Expected<layout::Swizzle> swizzle = layout::swizzleFromBytes(smem.getSwizzle());
+  if (!swizzle)
+    return swizzle.takeError();
+  Expected<SharedLayout> result =
+      SharedLayout::create(shape, tile::elementBits(type.getElementType()), *swizzle);
+  if (!result || !smem.getTransposed())
+    return result;
+  return result->transposed();
+}
+
+SmallVector<int64_t> tileloom::squeezeShape(ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> result;
+  for (int64_t extent : shape)
+    if (extent != 1)
+      result.push_back(extent);
+  if (result.empty())
+    result.push_back(1);
+  return result;
+}

@@ -1,0 +1,69 @@
+//===- ElementTable.h - A register layout written out -----------------------===//
+//
+// One number for every (register, lane, warp): the element, or a byte offset. Plans are found on
+// tables and checked against them in full, so that a plan that is handed out is right for every
+// thread.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILELOOM_LIB_LAYOUT_ELEMENTTABLE_H
+#define TILELOOM_LIB_LAYOUT_ELEMENTTABLE_H
+
+#include "tileloom/Layout/RegisterLayout.h"
+#include <unordered_map>
+#include <vector>
+
+namespace tileloom::layout {
+
+struct ElementTable {
+  unsigned registers = 0, warps = 0;
+  std::vector<int64_t> values;
+
+  /// value(index) for every place.
+  template <typename Fn> ElementTable(const RegisterLayout &layout, Fn &&value) {
+    registers = layout.registersPerThread();
+    warps = layout.warps();
+    values.reserve(size_t(registers) * 32 * warps);
+    for (unsigned warp = 0; warp < warps; ++warp)
+      for (unsigned lane = 0; lane < 32; ++lane)
+        for (unsigned reg = 0; reg < registers; ++reg)
+          values.push_back(value(layout.indexOf(reg, lane, warp)));
+  }
+  explicit ElementTable(const RegisterLayout &layout)
+      : ElementTable(layout, [&](const Index &index) { return layout.flatten(index); }) {}
+
+  int64_t at(unsigned reg, unsigned lane, unsigned warp) const {
+    return values[(size_t(warp) * 32 + lane) * registers + reg];
+  }
+};
+
+/// For each register of `to` a register of `from` with the same value in every thread, if all have
+/// one.
+inline std::optional<llvm::SmallVector<unsigned, 16>> matchInThread(const ElementTable &from,
+                                                                    const ElementTable &to) {
+  std::unordered_multimap<int64_t, unsigned> holders;
+  for (unsigned reg = from.registers; reg-- > 0;)
+    holders.emplace(from.at(reg, 0, 0), reg);
+  auto same = [&](unsigned source, unsigned reg) {
+    for (unsigned warp = 0; warp < to.warps; ++warp)
+      for (unsigned lane = 0; lane < 32; ++lane)
+        if (from.at(source, lane, warp) != to.at(reg, lane, warp))
+          return false;
+    return true;
+  };
+  llvm::SmallVector<unsigned, 16> result;
+  for (unsigned reg = 0; reg < to.registers; ++reg) {
+    std::optional<unsigned> found;
+    auto range = holders.equal_range(to.at(reg, 0, 0));
+    for (auto it = range.first; it != range.second; ++it)
+      if ((!found || it->second < *found) && same(it->second, reg))
+        found = it->second;
+    if (!found)
+      return std::nullopt;
+    result.push_back(*found);
+  }
+  return result;
+}
+
+} // namespace tileloom::layout
+
+#endif // TILELOOM_LIB_LAYOUT_ELEMENTTABLE_H

@@ -1,0 +1,168 @@
+//===- Evaluate.cpp - From arguments to grid and parameters ---------------===//
+//
+// Grid arithmetic and the parameter block.
+//
+//===----------------------------------------------------------------------===//
+#include "tileloom/Runtime/Evaluate.h"
+#include "llvm/Support/MathExtras.h"
+#include <algorithm>
+#include <cstring>
+
+namespace tileloom::runtime {
+
+using llvm::Twine;
+
+// CUDA programming guide, compute capabilities: 2^31-1 blocks in x, 65535 in y and z.
+constexpr int64_t maxGridX = 0x7fffffff;
+constexpr int64_t maxGridYZ = 65535;
+
+static llvm::Expected<Grid> persistentGrid(const Recipe &recipe, llvm::ArrayRef<int64_t> tiles,
+                                           int32_t multiprocessors) {
+  int64_t cluster = recipe.cluster[0];
+  int64_t resident = int64_t(recipe.grid.perMultiprocessor) * multiprocessors / cluster * cluster;
+  if (resident == 0)
+    return makeError(ErrorKind::Launch, "kernel '" + recipe.kernel + "': a cluster of " +
+                                            Twine(cluster) + " CTAs on " + Twine(multiprocessors) +
+                                            " multiprocessors; needed room for one cluster");
+  if (llvm::is_contained(tiles, 0))
+    return Grid{};
+  // The product may be huge; past the resident CTAs its size no longer matters.
+  int64_t total = 1;
+  for (int64_t extent : tiles)
+    total = extent >= resident ? resident : std::min(resident, total * extent);
+  return Grid{static_cast<unsigned>(llvm::alignTo(total, cluster)), 1, 1};
+}
+
+llvm::Expected<Grid> computeGrid(const Recipe &recipe, Arguments arguments,
+                                 int32_t multiprocessors) {
+  llvm::SmallVector<int64_t, 8> extents;
+  for (const Expression &expression : recipe.grid.extents) {
+    llvm::Expected<int64_t> value = expression.evaluate(arguments);
+    if (!value)
+      return makeError(ErrorKind::Argument,
+                       "kernel '" + recipe.kernel + "': " + llvm::toString(value.takeError()));
+    if (*value < 0)
+      return makeError(ErrorKind::Argument, "kernel '" + recipe.kernel + "': grid extent " +
+                                                Twine(extents.size()) + " is " + Twine(*value) +
+                                                "; needed 0 or more");
+    extents.push_back(*value);
+  }
+  if (recipe.grid.persistent)
+    return persistentGrid(recipe, extents, multiprocessors);
+  if (llvm::is_contained(extents, 0))
+    return Grid{};
+  for (unsigned i = 0; i < 3; ++i) {
+    int64_t limit = i == 0 ? maxGridX : maxGridYZ;
+    auto fail = [&](const Twine &needed) {
+      return makeError(ErrorKind::Launch, "kernel '" + recipe.kernel + "': grid " +
+                                              Twine("xyz"[i]) + " is " + Twine(extents[i]) +
+                                              "; needed " + needed);
+    };
+    if (extents[i] > limit)
+      return fail("at most " + Twine(limit));
+    if (extents[i] % recipe.cluster[i] != 0)
+      return fail("a multiple of the cluster's " + Twine(recipe.cluster[i]));
+  }
+  return Grid{static_cast<unsigned>(extents[0]), static_cast<unsigned>(extents[1]),
+              static_cast<unsigned>(extents[2])};
+}
+
+static llvm::Error fillInteger(const Recipe &recipe, const ParameterSpec &parameter, int64_t value,
+                               unsigned char *out) {
+  if (parameter.size == 4 && (value > INT32_MAX || value < INT32_MIN))
+    return makeError(ErrorKind::Argument,
+                     argumentPrefix(recipe, parameter.argument) +
+                         (parameter.kind == ParameterSpec::Kind::Stride ? "stride" : "extent") +
+                         " of dimension " + Twine(parameter.axis) + " is " + Twine(value) +
+                         "; needed at most 2^31-1, as the kernel counts in 32 bits");
+  std::memcpy(out, &value, parameter.size); // little-endian
+  return llvm::Error::success();
+}
+
+llvm::Error fillParameters(const Recipe &recipe, Arguments arguments, uint64_t workspace,
+                           unsigned char *block, MapWriter writeMap) {
+  using Kind = ParameterSpec::Kind;
+  for (const ParameterSpec &parameter : recipe.parameters) {
+    unsigned char *out = block + parameter.offset;
+    if (parameter.kind == Kind::Workspace) {
+      uint64_t address = workspace + parameter.workspaceOffset;
+      std::memcpy(out, &address, sizeof(address));
+      continue;
+    }
+    const TileloomArgument &argument = arguments[parameter.argument];
+    if (parameter.kind == Kind::TensorMap) {
+      llvm::Expected<TileloomTensorMap> map = makeTensorMap(recipe, parameter, argument);
+      if (!map)
+        return map.takeError();
+      if (llvm::Error error = writeMap(*map, out))
+        return error;
+      continue;
+    }
+    if (parameter.kind == Kind::Argument) {
+      std::memcpy(out, &argument.value, parameter.size); // little-endian: the low bytes
+      continue;
+    }
+    int64_t value = parameter.kind == Kind::Stride ? argument.strides[parameter.axis]
+                                                   : argument.shape[parameter.axis];
+    if (llvm::Error error = fillInteger(recipe, parameter, value, out))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
+static TileloomParameter describeParameter(const ParameterSpec &parameter) {
+  using Kind = ParameterSpec::Kind;
+  TileloomParameter result = {};
+  result.kind = parameter.kind == Kind::TensorMap   ? TILELOOM_PARAMETER_TENSOR_MAP
+                : parameter.kind == Kind::Workspace ? TILELOOM_PARAMETER_WORKSPACE
+                                                    : TILELOOM_PARAMETER_VALUE;
+  result.offset = parameter.offset;
+  result.size = parameter.size;
+  result.zero = parameter.zero;
+  result.workspaceBytes = parameter.workspaceBytes;
+  return result;
+}
+
+llvm::Expected<std::unique_ptr<EvaluatedLaunch>>
+evaluateLaunch(const Recipe &recipe, Arguments arguments, const TileloomDevice &device) {
+  if (llvm::Error error = checkArguments(recipe, arguments, device.ordinal))
+    return error;
+  if (llvm::Error error = checkDevice(recipe, device, "the device"))
+    return error;
+  llvm::Expected<Grid> grid = computeGrid(recipe, arguments, device.multiprocessors);
+  if (!grid)
+    return grid.takeError();
+
+  auto result = std::make_unique<EvaluatedLaunch>();
+  result->bytes.resize(recipe.parameterBytes);
+  if (!grid->empty()) {
+    auto writeMap = [](const TileloomTensorMap &map, unsigned char *out) {
+      std::memcpy(out, &map, sizeof(map));
+      return llvm::Error::success();
+    };
+    if (llvm::Error error =
+            fillParameters(recipe, arguments, /*workspace=*/0, result->bytes.data(), writeMap))
+      return error;
+  }
+  for (const ParameterSpec &parameter : recipe.parameters) {
+    result->parameters.push_back(describeParameter(parameter));
+    if (parameter.kind == ParameterSpec::Kind::Workspace)
+      std::memset(result->bytes.data() + parameter.offset, 0, parameter.size);
+  }
+  TileloomLaunch &launch = result->launch;
+  launch.grid[0] = grid->x;
+  launch.grid[1] = grid->y;
+  launch.grid[2] = grid->z;
+  std::copy(recipe.cluster, recipe.cluster + 3, launch.cluster);
+  launch.threads = recipe.threads;
+  launch.sharedBytes = recipe.sharedBytes;
+  launch.cooperative = recipe.cooperative;
+  launch.dependent = recipe.dependent;
+  launch.parameterCount = result->parameters.size();
+  launch.parameterBytes = recipe.parameterBytes;
+  launch.parameters = result->parameters.data();
+  launch.bytes = result->bytes.data();
+  return result;
+}
+
+} // namespace tileloom::runtime

@@ -1,0 +1,113 @@
+//===- Workspace.cpp - Device buffers of a kernel, one for each stream ----===//
+//
+// Streams are told apart by cuStreamGetId: a handle may be reused after its stream is destroyed,
+// while that stream's last launches still run.
+//
+//===----------------------------------------------------------------------===//
+#include "tileloom/Runtime/Workspace.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace tileloom::runtime {
+
+void WorkspacePool::graphGone(void *pointer) {
+  // Called by the driver on a thread that may not call CUDA: only put the buffer aside.
+  std::unique_ptr<GraphReference> reference(static_cast<GraphReference *>(pointer));
+  Shared &shared = *reference->shared;
+  std::lock_guard<std::mutex> lock(shared.mutex);
+  auto isIt = [&](const Entry &entry) { return entry.address == reference->address; };
+  if (llvm::none_of(shared.entries, isIt))
+    return;
+  llvm::erase_if(shared.entries, isIt);
+  shared.spare.push_back(reference->address);
+}
+
+llvm::Error WorkspacePool::tieToGraph(Runtime &runtime, cuda::Graph graph, cuda::Pointer address) {
+  const Driver &driver = runtime.driver();
+  // Without user objects the buffer stays until the kernel is released.
+  if (!driver->userObjectCreate || !driver->graphRetainUserObject)
+    return llvm::Error::success();
+  auto reference = std::make_unique<GraphReference>(GraphReference{shared, address});
+  cuda::UserObject object = nullptr;
+  if (llvm::Error error =
+          driver.check(driver->userObjectCreate(&object, reference.get(), graphGone, 1,
+                                                cuda::userObjectNoDestructorSync),
+                       "cuUserObjectCreate"))
+    return error;
+  reference.release(); // the object owns it now
+  return driver.check(driver->graphRetainUserObject(graph, object, 1, cuda::graphUserObjectMove),
+                      "cuGraphRetainUserObject");
+}
+
+llvm::Expected<cuda::Pointer> WorkspacePool::make(Runtime &runtime, ContextState &context) {
+  const Driver &driver = runtime.driver();
+  RelaxedCapture relaxed(driver);
+  cuda::Pointer address = 0;
+  if (llvm::Error error =
+          driver.check(driver->memAlloc(&address, bytes),
+                       "cuMemAlloc of " + llvm::Twine(bytes) + " bytes of workspace"))
+    return error;
+  if (zero)
+    if (llvm::Error error = runtime.zeroNow(context, address, bytes)) {
+      driver->memFree(address);
+      return error;
+    }
+  return address;
+}
+
+llvm::Expected<cuda::Pointer> WorkspacePool::get(Runtime &runtime, ContextState &context,
+                                                 cuda::Stream stream) {
+  if (bytes == 0)
+    return cuda::Pointer(0);
+  const Driver &driver = runtime.driver();
+  Entry entry = {};
+  if (llvm::Error error = driver.check(driver->streamGetId(stream, &entry.stream), "cuStreamGetId"))
+    return error;
+  int status = cuda::captureNone;
+  cuda::Graph graph = nullptr;
+  if (llvm::Error error = driver.check(
+          driver->streamGetCaptureInfo(stream, &status, &entry.capture, &graph, nullptr, nullptr),
+          "cuStreamGetCaptureInfo"))
+    return error;
+  if (status != cuda::captureActive)
+    entry.capture = 0;
+
+  {
+    std::lock_guard<std::mutex> lock(shared->mutex);
+    for (const Entry &known : shared->entries)
+      if (known.stream == entry.stream && known.capture == entry.capture)
+        return known.address;
+    if (!shared->spare.empty()) {
+      entry.address = shared->spare.back();
+      shared->spare.pop_back();
+    }
+  }
+  // Only this stream's thread looks for this entry (launching on one stream from two threads at
+  // once has no defined order anyway), so the lock need not be held while memory is made.
+  if (!entry.address) {
+    llvm::Expected<cuda::Pointer> made = make(runtime, context);
+    if (!made)
+      return made.takeError();
+    entry.address = *made;
+  }
+  {
+    std::lock_guard<std::mutex> lock(shared->mutex);
+    shared->entries.push_back(entry);
+  }
+  if (entry.capture)
+    if (llvm::Error error = tieToGraph(runtime, graph, entry.address))
+      return error;
+  return entry.address;
+}
+
+void WorkspacePool::release(Runtime &runtime) {
+  RelaxedCapture relaxed(runtime.driver());
+  std::lock_guard<std::mutex> lock(shared->mutex);
+  for (const Entry &entry : shared->entries)
+    runtime.driver()->memFree(entry.address);
+  for (cuda::Pointer address : shared->spare)
+    runtime.driver()->memFree(address);
+  shared->entries.clear();
+  shared->spare.clear();
+}
+
+} // namespace tileloom::runtime

@@ -1,0 +1,64 @@
+//===- Optimize.cpp - The LLVM IR pipeline --------------------------------------------------===//
+//
+// LLVM's default pipeline of the level with the target machine's hooks. The vectorisers are off unless asked for.
+//
+//===--------------------------------------------------------------------------------------===//
+
+#include "tileloom/Target/FatalErrors.h"
+#include "tileloom/Target/LLVMBackend.h"
+
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
+
+static llvm::OptimizationLevel levelOf(unsigned level) {
+  return level >= 3   ? llvm::OptimizationLevel::O3
+         : level == 2 ? llvm::OptimizationLevel::O2
+         : level == 1 ? llvm::OptimizationLevel::O1
+                      : llvm::OptimizationLevel::O0;
+}
+
+static void runPipeline(llvm::Module &module, llvm::TargetMachine &machine, const tileloom::BackendOptions &options) {
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopUnrolling = options.loopUnrolling;
+  tuning.LoopInterleaving = options.vectorize;
+  tuning.LoopVectorization = options.vectorize;
+  tuning.SLPVectorization = options.vectorize;
+
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine, tuning);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+
+  llvm::OptimizationLevel level = levelOf(options.optLevel);
+  llvm::ModulePassManager pipeline = level == llvm::OptimizationLevel::O0
+                                         ? builder.buildO0DefaultPipeline(level)
+                                         : builder.buildPerModuleDefaultPipeline(level);
+  pipeline.run(module, modules);
+}
+
+namespace tileloom {
+
+mlir::LogicalResult optimizeLLVM(mlir::ModuleOp source, llvm::Module &module, llvm::TargetMachine &machine,
+                                 const BackendOptions &options) {
+  if (options.verifyEach) {
+    std::string problem;
+    llvm::raw_string_ostream stream(problem);
+    if (llvm::verifyModule(module, &stream))
+      return source.emitError("invalid LLVM IR: ") << problem;
+  }
+  std::string error;
+  if (!runCatchingFatalErrors([&] { runPipeline(module, machine, options); }, error))
+    return source.emitError("LLVM could not optimise the module: ") << error;
+  return mlir::success();
+}
+
+} // namespace tileloom

@@ -1,0 +1,41 @@
+//===- PrintPTX.cpp - LLVM IR to PTX text --------------------------------------------------===//
+//
+// LLVM's code generator, into memory. Errors that it reports to the LLVM context's handler are left to that handler.
+//
+//===--------------------------------------------------------------------------------------===//
+
+#include "tileloom/Target/FatalErrors.h"
+#include "tileloom/Target/LLVMBackend.h"
+
+#include "llvm/ADT/SmallString.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
+
+namespace tileloom {
+
+mlir::LogicalResult printPTX(mlir::ModuleOp source, llvm::Module &module, llvm::TargetMachine &machine,
+                             const BackendOptions &options, std::string &ptx) {
+  llvm::SmallString<0> text;
+  text.reserve(1 << 18);
+  bool supported = true;
+  auto generate = [&] {
+    llvm::raw_svector_ostream stream(text);
+    llvm::legacy::PassManager passes;
+    supported = !machine.addPassesToEmitFile(passes, stream, /*DwoOut=*/nullptr,
+                                             llvm::CodeGenFileType::AssemblyFile,
+                                             /*DisableVerify=*/!options.verifyEach);
+    if (supported)
+      passes.run(module);
+  };
+  std::string error;
+  if (!runCatchingFatalErrors(generate, error))
+    return source.emitError("LLVM could not generate PTX: ") << error;
+  if (!supported)
+    return source.emitError("LLVM cannot print PTX for ") << machine.getTargetCPU();
+  ptx = text.str().str();
+  return mlir::success();
+}
+
+} // namespace tileloom

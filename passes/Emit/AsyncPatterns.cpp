@@ -1,0 +1,207 @@
+//===- AsyncPatterns.cpp - Copies, barriers and fences ------------------------------------===//
+//
+// nv.tma, nv.bulk, nv.mbarrier, nv.named_barrier and nv.fence to NVVM. A tile wider than one copy (a swizzle atom, 256 rows) becomes
+// several boxes. What one thread issues for its role is issued by the role's first thread, so that the store engine's
+// groups are waited for by the thread that made them.
+//
+//===--------------------------------------------------------------------------------------===//
+
+#include "passes/Emit/TileConversion.h"
+
+#include "tileloom/Analysis/Roles.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace tileloom;
+using namespace tileloom::emit;
+
+namespace {
+
+template <typename Op> class Pattern : public OpConversionPattern<Op> {
+public:
+  Pattern(TileTypeConverter &converter, MLIRContext *context) : OpConversionPattern<Op>(converter, context) {}
+  using Adaptor = typename Op::Adaptor;
+};
+
+/// L2 cache policies as `createpolicy.fractional` makes them for all of a copy (the encodings that CUTLASS names
+/// TMA::CacheHintSm90).
+Value cachePolicy(OpBuilder &builder, Location loc, std::optional<nv::CacheHint> hint) {
+  if (!hint || *hint == nv::CacheHint::Normal)
+    return {};
+  int64_t policy = *hint == nv::CacheHint::First ? 0x12F0000000000000 : 0x14F0000000000000;
+  return arith::ConstantIntOp::create(builder, loc, policy, 64);
+}
+
+/// Coordinates of a box, innermost first: `start` (outermost first) moved by the box's origin in the tile, whose unit dimensions are dropped.
+SmallVector<Value> boxCoordinates(OpBuilder &builder, Location loc, tile::DescType desc, ValueRange start,
+                                  const layout::TmaBox &box) {
+  Scalar math{builder, loc};
+  SmallVector<Value> coordinates;
+  size_t next = 0;
+  for (size_t i = desc.getShape().size(); i-- > 0;) {
+    Value coordinate = start[i];
+    if (desc.getShape()[i] != 1 && next < box.origin.size())
+      coordinate = math.add(coordinate, box.origin[next++]);
+    coordinates.push_back(coordinate);
+  }
+  return coordinates;
+}
+
+struct TmaLoadPattern : Pattern<nv::TmaLoadOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(nv::TmaLoadOp op, Adaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+    if (!op.getBarrier())
+      return op.emitOpError("expected a barrier: the slot's release of kind tma names it");
+    auto layout = sharedLayout(op.getView().getType());
+    if (!layout)
+      return op.emitOpError() << llvm::toString(layout.takeError());
+    auto boxes = layout->tmaBoxes();
+    if (!boxes)
+      return op.emitOpError() << llvm::toString(boxes.takeError());
+    Location loc = op.getLoc();
+    auto desc = cast<tile::DescType>(op.getDesc().getType());
+    createIssued(rewriter, op, nv::Issuer::Role, [&](OpBuilder &builder) {
+      Value policy = cachePolicy(builder, loc, op.getCache());
+      for (const layout::TmaBox &box : *boxes) {
+        Value target = Scalar{builder, loc}.advance(adaptor.getView(), box.byteOffset);
+        NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
+            builder, loc, target, adaptor.getDesc(), boxCoordinates(builder, loc, desc, op.getCoordinates(), box),
+            adaptor.getBarrier(), ValueRange(), Value(), policy, NVVM::TMALoadMode::TILE, /*isCTAOnly=*/true,
+            NVVM::CTAGroupKindAttr(), Value());
+      }
+    });
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct TmaStorePattern : Pattern<nv::TmaStoreOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(nv::TmaStoreOp op, Adaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+    auto layout = sharedLayout(op.getView().getType());
+    if (!layout)
+      return op.emitOpError() << llvm::toString(layout.takeError());
+    auto boxes = layout->tmaBoxes();
+    if (!boxes)
+      return op.emitOpError() << llvm::toString(boxes.takeError());
+    Location loc = op.getLoc();
+    auto desc = cast<tile::DescType>(op.getDesc().getType());
+    createIssued(rewriter, op, nv::Issuer::Role, [&](OpBuilder &builder) {
+      Value policy = cachePolicy(builder, loc, op.getCache());
+      for (const layout::TmaBox &box : *boxes) {
+        Value source = Scalar{builder, loc}.advance(adaptor.getView(), box.byteOffset);
+        NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
+            builder, loc, adaptor.getDesc(), source, boxCoordinates(builder, loc, desc, op.getCoordinates(), box), policy,
+            NVVM::TMAStoreMode::TILE, Value());
+      }
+    });
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct BulkCommitPattern : Pattern<nv::BulkCommitOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(nv::BulkCommitOp op, Adaptor, ConversionPatternRewriter &rewriter) const override {
+    createIssued(rewriter, op, nv::Issuer::Role,
+                 [&](OpBuilder &builder) { NVVM::CpAsyncBulkCommitGroupOp::create(builder, op.getLoc()); });
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct BulkWaitPattern : Pattern<nv::BulkWaitOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(nv::BulkWaitOp op, Adaptor, ConversionPatternRewriter &rewriter) const override {
+    createIssued(rewriter, op, nv::Issuer::Role, [&](OpBuilder &builder) {
+      NVVM::CpAsyncBulkWaitGroupOp::create(builder, op.getLoc(), op.getPending(),
+                                           op.getRead() ? builder.getUnitAttr() : UnitAttr());
+    });
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct MBarrierInitPattern : Pattern<nv::MBarrierInitOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(nv::MBarrierInitOp op, Adaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+    Scalar math{rewriter, op.getLoc()};
+    for (uint64_t stage = 0; stage < op.getStages(); ++stage)
+      NVVM::MBarrierInitOp::create(rewriter, op.getLoc(), math.advance(adaptor.getBase(), 8 * stage),
+                                   math.i32(op.getArrivals()), Value());
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct MBarrierWaitPattern : Pattern<nv::MBarrierWaitOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(nv::MBarrierWaitOp op, Adaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+    // try_wait may give up after a system-dependent time (PTX ISA 9.7.13.15.16): it has to be asked again.
+    Location loc = op.getLoc();
+    auto loop = scf::WhileOp::create(rewriter, loc, TypeRange(), ValueRange());
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.createBlock(&loop.getBefore());
+    Value done = NVVM::MBarrierTryWaitOp::create(rewriter, loc, rewriter.getI1Type(), adaptor.getBarrier(), adaptor.getPhase(),
+                                                 Value(), NVVM::MemScopeKind::CTA, /*relaxed=*/false);
+    Value again = arith::XOrIOp::create(rewriter, loc, done, arith::ConstantIntOp::create(rewriter, loc, 1, 1));
+    scf::ConditionOp::create(rewriter, loc, again, ValueRange());
+    rewriter.createBlock(&loop.getAfter());
+    scf::YieldOp::create(rewriter, loc);
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct MBarrierArrivePattern : Pattern<nv::MBarrierArriveOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(nv::MBarrierArriveOp op, Adaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    createIssued(rewriter, op, op.getIssuer(), [&](OpBuilder &builder) {
+      if (op.getBytes())
+        NVVM::MBarrierArriveExpectTxOp::create(builder, loc, Type(), adaptor.getBarrier(),
+                                               Scalar{builder, loc}.i32(op.getBytes()), NVVM::MemScopeKind::CTA, false, Value());
+      else
+        NVVM::MBarrierArriveOp::create(builder, loc, builder.getI64Type(), adaptor.getBarrier(), Value(),
+                                       NVVM::MemScopeKind::CTA, false);
+    });
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct NamedBarrierPattern : Pattern<nv::NamedBarrierOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(nv::NamedBarrierOp op, Adaptor, ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    Scalar math{rewriter, loc};
+    auto role = op->getParentOfType<warp::RoleOp>();
+    auto first = role->getAttrOfType<IntegerAttr>(barrierAttrName);
+    if (!first)
+      return op.emitOpError("expected a role with a hardware barrier: run nv-assign-warps first");
+    Value id = math.i32(first.getInt());
+    if (role.getReplicas() > 1)
+      id = math.add(warp::ReplicaIndexOp::create(rewriter, loc, rewriter.getI32Type()), id);
+    NVVM::BarrierOp::create(rewriter, loc, TypeRange(), id, math.i32(role.getWarps() * 32), NVVM::BarrierReductionAttr(), Value());
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct FenceProxyPattern : Pattern<nv::FenceProxyOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(nv::FenceProxyOp op, Adaptor, ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<NVVM::FenceProxyOp>(op, NVVM::ProxyKind::async_shared,
+                                                    NVVM::SharedSpaceAttr::get(getContext(), NVVM::SharedSpace::shared_cta));
+    return success();
+  }
+};
+
+} // namespace
+
+void tileloom::emit::populateAsyncPatterns(TileTypeConverter &converter, RewritePatternSet &patterns) {
+  patterns.add<TmaLoadPattern, TmaStorePattern, BulkCommitPattern, BulkWaitPattern, MBarrierInitPattern, MBarrierWaitPattern,
+               MBarrierArrivePattern, NamedBarrierPattern, FenceProxyPattern>(converter, patterns.getContext());
+}

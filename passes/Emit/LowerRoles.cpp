@@ -1,0 +1,174 @@
+//===- LowerRoles.cpp - Roles to branches on the warp index -------------------------------===//
+//
+// In: warp.specialize with assigned warps. Out: one branch per warpgroup budget (setmaxnreg acts on whole warpgroups), in it one per
+// role; a role of one thread under elect.sync. The warp index is made uniform by a shuffle and the election is made once at
+// the role's entry, so that ptxas sees one thread.
+//
+// Kernel head: warp 0 initialises the barriers and makes them visible (fence.mbarrier_init, PTX ISA 9.7.13.4), then all threads meet.
+//
+//===--------------------------------------------------------------------------------------===//
+
+#include "passes/Emit/Passes.h"
+
+#include "dialects/Warp/Warp.h"
+#include "tileloom/Analysis/Roles.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Builders.h"
+
+namespace tileloom::emit {
+#define GEN_PASS_DEF_LOWERROLES
+#include "passes/Emit/Passes.h.inc"
+} // namespace tileloom::emit
+
+using namespace mlir;
+using namespace tileloom;
+
+namespace {
+
+struct RoleLowering {
+  warp::SpecializeOp specialize;
+  func::FuncOp function;
+  OpBuilder builder;
+  Location loc;
+  Value warp;
+
+  explicit RoleLowering(warp::SpecializeOp specialize)
+      : specialize(specialize), function(specialize->getParentOfType<func::FuncOp>()), builder(specialize),
+        loc(specialize.getLoc()) {}
+
+  Value constant(int64_t value) { return arith::ConstantIntOp::create(builder, loc, value, 32); }
+  Value compare(arith::CmpIPredicate predicate, Value a, int64_t b) {
+    return arith::CmpIOp::create(builder, loc, predicate, a, constant(b));
+  }
+  static int64_t firstWarp(warp::RoleOp role) { return role->getAttrOfType<IntegerAttr>(firstWarpAttrName).getInt(); }
+  static int64_t warpsOf(warp::RoleOp role) { return role.getWarps() * role.getReplicas(); }
+
+  void initialiseBarriers() {
+    SmallVector<Operation *> inits;
+    function.walk([&](NVVM::MBarrierInitOp init) { inits.push_back(init); });
+    if (!inits.empty()) {
+      auto first = scf::IfOp::create(builder, loc, compare(arith::CmpIPredicate::eq, warp, 0), false);
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(first.thenBlock());
+      Value elected = NVVM::ElectSyncOp::create(builder, loc, builder.getI1Type(), Value());
+      auto one = scf::IfOp::create(builder, loc, elected, false);
+      for (Operation *init : inits)
+        init->moveBefore(one.thenYield());
+      builder.setInsertionPoint(one.thenYield());
+      NVVM::FenceMbarrierInitOp::create(builder, loc);
+    }
+    NVVM::BarrierOp::create(builder, loc);
+  }
+
+  /// Moves the role's body to the insertion point.
+  void inlineRole(warp::RoleOp role) {
+    int64_t first = firstWarp(role);
+    role.walk([&](warp::ReplicaIndexOp index) {
+      OpBuilder inner(index);
+      Value value;
+      if (role.getReplicas() == 1) {
+        value = arith::ConstantIntOp::create(inner, loc, 0, 32);
+      } else {
+        Value relative = first == 0 ? warp
+                                    : arith::SubIOp::create(inner, loc, warp,
+                                                            arith::ConstantIntOp::create(inner, loc, first, 32)).getResult();
+        value = arith::DivUIOp::create(inner, loc, relative, arith::ConstantIntOp::create(inner, loc, role.getWarps(), 32));
+      }
+      index.replaceAllUsesWith(value);
+      index.erase();
+    });
+    Block *block = builder.getInsertionBlock();
+    if (isSingleThreadRole(role)) {
+      Value elected = NVVM::ElectSyncOp::create(builder, loc, builder.getI1Type(), Value());
+      auto one = scf::IfOp::create(builder, loc, elected, false);
+      block = one.thenBlock();
+    }
+    block->getOperations().splice(block->getTerminator()->getIterator(), role.getBody().front().getOperations());
+  }
+
+  void run() {
+    Value tid = NVVM::ThreadIdXOp::create(builder, loc, builder.getI32Type(), LLVM::ConstantRangeAttr());
+    Value index = arith::ShRUIOp::create(builder, loc, tid, constant(5));
+    warp = NVVM::ShflOp::create(builder, loc, builder.getI32Type(), constant(-1), index, constant(0), constant(31),
+                                NVVM::ShflKind::idx, UnitAttr());
+    initialiseBarriers();
+
+    SmallVector<warp::RoleOp> roles(specialize.getBody().getOps<warp::RoleOp>());
+    llvm::sort(roles, [](warp::RoleOp a, warp::RoleOp b) { return firstWarp(a) < firstWarp(b); });
+    auto entry = function->getAttrOfType<IntegerAttr>("nv.max_registers");
+    // Roles that share a warpgroup, or a budget, are one group.
+    for (size_t begin = 0; begin < roles.size();) {
+      size_t end = begin + 1;
+      while (end < roles.size() && firstWarp(roles[end]) % 4 != 0)
+        ++end;
+      MutableArrayRef<warp::RoleOp> group = MutableArrayRef(roles).slice(begin, end - begin);
+      bool final = end == roles.size();
+      Operation *after = nullptr;
+      if (!final) {
+        auto branch = scf::IfOp::create(builder, loc, compare(arith::CmpIPredicate::ult, warp, firstWarp(roles[end])), true);
+        builder.setInsertionPointToStart(branch.thenBlock());
+        after = branch;
+      }
+      if (std::optional<int64_t> registers = roles[begin].getRegisters()) {
+        auto action = *registers > entry.getInt() ? NVVM::SetMaxRegisterAction::increase : NVVM::SetMaxRegisterAction::decrease;
+        NVVM::SetMaxRegisterOp::create(builder, loc, *registers, action);
+      }
+      bool whole = group.size() == 1 && warpsOf(group.front()) % 4 == 0;
+      for (warp::RoleOp role : group) {
+        OpBuilder::InsertionGuard guard(builder);
+        if (!whole) {
+          Value member = compare(arith::CmpIPredicate::eq, warp, firstWarp(role));
+          if (warpsOf(role) > 1) {
+            Value from = compare(arith::CmpIPredicate::uge, warp, firstWarp(role));
+            Value to = compare(arith::CmpIPredicate::ult, warp, firstWarp(role) + warpsOf(role));
+            member = arith::AndIOp::create(builder, loc, from, to);
+          }
+          auto branch = scf::IfOp::create(builder, loc, member, false);
+          builder.setInsertionPointToStart(branch.thenBlock());
+        }
+        inlineRole(role);
+      }
+      if (after)
+        builder.setInsertionPointToStart(cast<scf::IfOp>(after).elseBlock());
+      begin = end;
+    }
+    specialize.erase();
+  }
+};
+
+struct LowerRolesPass : tileloom::emit::impl::LowerRolesBase<LowerRolesPass> {
+  void runOnOperation() override {
+    SmallVector<warp::SpecializeOp> ops;
+    getOperation()->walk([&](warp::SpecializeOp op) { ops.push_back(op); });
+    for (warp::SpecializeOp op : ops)
+      RoleLowering(op).run();
+    // What the later stages and LLVM need to know about kernels.
+    getOperation()->walk([](func::FuncOp function) {
+      if (!function->hasAttr(tile::kernelAttrName))
+        return;
+      Builder builder(function.getContext());
+      function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), builder.getUnitAttr());
+      auto threads = function->getAttrOfType<IntegerAttr>(threadsAttrName);
+      if (threads) {
+        function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
+                          builder.getDenseI32ArrayAttr({static_cast<int32_t>(threads.getInt()), 1, 1}));
+        function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), builder.getI32IntegerAttr(1));
+      }
+      for (BlockArgument argument : function.getArguments()) {
+        unsigned index = argument.getArgNumber();
+        if (!function.getArgAttr(index, nv::tensorMapAttrName))
+          continue;
+        function.setArgAttr(index, LLVM::LLVMDialect::getByValAttrName(),
+                            TypeAttr::get(LLVM::LLVMArrayType::get(builder.getI8Type(), 128)));
+        function.setArgAttr(index, LLVM::LLVMDialect::getAlignAttrName(), builder.getI64IntegerAttr(64));
+        function.setArgAttr(index, NVVM::NVVMDialect::getGridConstantAttrName(), builder.getUnitAttr());
+      }
+    });
+  }
+};
+
+} // namespace

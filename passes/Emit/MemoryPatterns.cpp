@@ -1,0 +1,402 @@
+//===- MemoryPatterns.cpp - Shared and global memory accesses -----------------------------===//
+//
+// Tiles of shared memory are pointers; lib/Layout plans stmatrix, ldmatrix or vector accesses for a tile. All accesses of a plan share
+// one thread-dependent address, one XOR for each distinct constant, and immediates.
+//
+//===--------------------------------------------------------------------------------------===//
+
+#include "passes/Emit/TileConversion.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace tileloom;
+using namespace tileloom::emit;
+
+namespace {
+
+template <typename Op> class Pattern : public OpConversionPattern<Op> {
+public:
+  Pattern(TileTypeConverter &converter, MLIRContext *context)
+      : OpConversionPattern<Op>(converter, context), converter(converter) {}
+  using OneToN = typename OpConversionPattern<Op>::OneToNOpAdaptor;
+  TileTypeConverter &converter;
+};
+
+struct AllocPattern : Pattern<nv::AllocOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(nv::AllocOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
+    if (!op.getOffset())
+      return op.emitOpError("expected an offset: run nv-allocate-shared first");
+    Location loc = op.getLoc();
+    Value base = LLVM::AddressOfOp::create(rewriter, loc, LLVM::LLVMPointerType::get(getContext(), 3), sharedSymbol);
+    rewriter.replaceOp(op, Scalar{rewriter, loc}.advance(base, *op.getOffset()));
+    return success();
+  }
+};
+
+struct ViewPattern : Pattern<nv::ViewOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(nv::ViewOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
+    Scalar math{rewriter, op.getLoc()};
+    Value slot = math.advance(adaptor.getBase().front(), math.mul(adaptor.getSlot().front(), op.getStride()));
+    rewriter.replaceOp(op, math.advance(slot, op.getOffset()));
+    return success();
+  }
+};
+
+struct BarrierAtPattern : Pattern<nv::BarrierAtOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(nv::BarrierAtOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
+    Scalar math{rewriter, op.getLoc()};
+    rewriter.replaceOp(op, math.advance(adaptor.getBase().front(), math.mul(adaptor.getStage().front(), 8)));
+    return success();
+  }
+};
+
+struct TransPattern : Pattern<nv::MemDescTransOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(nv::MemDescTransOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOp(op, adaptor.getSource().front());
+    return success();
+  }
+};
+
+struct SlicePattern : Pattern<nv::MemDescSliceOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(nv::MemDescSliceOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
+    auto layout = sharedLayout(op.getSource().getType());
+    if (!layout)
+      return op.emitOpError() << llvm::toString(layout.takeError());
+    // Rows are atomBytes apart; columns move by whole atoms, each rowCount rows long.
+    Scalar math{rewriter, op.getLoc()};
+    bool transposed = layout->major() == layout::Major::MN;
+    ArrayRef<ValueRange> offsets = adaptor.getOffsets();
+    if (offsets.size() != 2)
+      return op.emitOpError("rank: expected 2, found ") << offsets.size();
+    Value row = offsets[transposed ? 1 : 0].front(), column = offsets[transposed ? 0 : 1].front();
+    int64_t atomElements = layout->atomBytes() * 8 / layout->elementBits();
+    Value address = math.advance(adaptor.getSource().front(), math.mul(row, layout->atomBytes()));
+    APInt known;
+    if (matchPattern(column, m_ConstantInt(&known))) {
+      if (known.getSExtValue() % atomElements)
+        return op.emitOpError("column offset: expected a multiple of ") << atomElements << ", found " << known.getSExtValue();
+      address = math.advance(address, known.getSExtValue() / atomElements * layout->rowCount() * layout->atomBytes());
+    } else {
+      Value atoms = arith::DivUIOp::create(rewriter, op.getLoc(), column, math.i32(atomElements));
+      address = math.advance(address, math.mul(atoms, layout->rowCount() * layout->atomBytes()));
+    }
+    rewriter.replaceOp(op, address);
+    return success();
+  }
+};
+
+/// The addresses of a plan's accesses.
+class PlanAddresses {
+public:
+  PlanAddresses(OpBuilder &builder, Operation *op, const layout::SharedAccessPlan &plan, Value base)
+      : builder(builder), loc(op->getLoc()), base(base), position(builder, op) {
+    lanePart = evaluate(builder, loc, plan.laneBytes, position);
+  }
+  Value at(const layout::SharedAccess &access) {
+    Scalar math{builder, loc};
+    Value &address = known[access.xorBytes];
+    if (!address)
+      address = math.advance(base, access.xorBytes ? math.bitXor(lanePart, math.i32(access.xorBytes)) : lanePart);
+    return math.advance(address, access.addBytes);
+  }
+
+private:
+  OpBuilder &builder;
+  Location loc;
+  Value base, lanePart;
+  llvm::DenseMap<int64_t, Value> known;
+
+public:
+  ThreadPosition position;
+};
+
+/// The elements at `registers` as one value of their total width.
+Value gather(OpBuilder &builder, Location loc, ValueRange values, ArrayRef<Value> elements, ArrayRef<unsigned> registers,
+             Type asType) {
+  if (registers.size() == 1) {
+    Value element = elements[registers[0]];
+    return element.getType() == asType ? element : LLVM::BitcastOp::create(builder, loc, asType, element).getResult();
+  }
+  // A packed value that holds exactly these elements?
+  auto packed = dyn_cast<VectorType>(values.front().getType());
+  if (packed && static_cast<size_t>(packed.getNumElements()) == registers.size()) {
+    bool whole = registers[0] % registers.size() == 0;
+    for (size_t i = 0; i < registers.size(); ++i)
+      whole &= registers[i] == registers[0] + i;
+    if (whole)
+      return LLVM::BitcastOp::create(builder, loc, asType, values[registers[0] / registers.size()]);
+  }
+  auto vector = VectorType::get({static_cast<int64_t>(registers.size())}, elements[registers[0]].getType());
+  Value value = LLVM::PoisonOp::create(builder, loc, vector);
+  for (auto [i, reg] : llvm::enumerate(registers))
+    value = LLVM::InsertElementOp::create(builder, loc, value, elements[reg], Scalar{builder, loc}.i32(i));
+  return vector == asType ? value : LLVM::BitcastOp::create(builder, loc, asType, value).getResult();
+}
+
+struct LocalStorePattern : Pattern<nv::LocalStoreOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(nv::LocalStoreOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
+    auto type = cast<RankedTensorType>(op.getValue().getType());
+    const layout::RegisterLayout *regs = converter.layoutOf(type, op.getLoc());
+    auto shared = sharedLayout(op.getView().getType());
+    if (!regs || !shared)
+      return shared ? failure() : op.emitOpError() << llvm::toString(shared.takeError());
+    auto plan = layout::sharedStorePlan(*regs, *shared);
+    if (!plan)
+      return op.emitOpError() << llvm::toString(plan.takeError());
+    Location loc = op.getLoc();
+    PlanAddresses addresses(rewriter, op, *plan, adaptor.getView().front());
+    ValueRange values = adaptor.getValue();
+    SmallVector<Value> elements = unpack(rewriter, loc, type, values);
+    auto i32 = rewriter.getI32Type();
+    if (plan->kind == layout::SharedAccessPlan::Matrix) {
+      for (const layout::SharedAccess &access : plan->accesses) {
+        SmallVector<Value> words;
+        for (ArrayRef<unsigned> word : access.words)
+          words.push_back(gather(rewriter, loc, values, elements, word, i32));
+        NVVM::StMatrixOp::create(
+            rewriter, loc, addresses.at(access), words, plan->transposed ? NVVM::MMALayout::col : NVVM::MMALayout::row,
+            NVVM::LdStMatrixShapeAttr::get(getContext(), 8, 8), NVVM::LdStMatrixEltType::B16);
+      }
+      rewriter.eraseOp(op);
+      return success();
+    }
+    auto store = [&](OpBuilder &builder) {
+      for (const layout::SharedAccess &access : plan->accesses) {
+        ArrayRef<unsigned> run = access.words.front();
+        Type element = elements[run[0]].getType();
+        Type asType = run.size() == 1 ? element : VectorType::get({static_cast<int64_t>(run.size())}, element);
+        Value value = gather(builder, loc, values, elements, run, asType);
+        LLVM::StoreOp::create(builder, loc, value, addresses.at(access), plan->vectorBytes);
+      }
+    };
+    // Copies that other threads hold need not be written again.
+    Scalar math{rewriter, loc};
+    Value copies;
+    if (plan->copyLanes)
+      copies = math.bitAnd(addresses.position.lane, plan->copyLanes);
+    if (plan->copyWarps) {
+      Value warps = math.bitAnd(addresses.position.warp, plan->copyWarps);
+      copies = copies ? arith::OrIOp::create(rewriter, loc, copies, warps).getResult() : warps;
+    }
+    if (copies) {
+      Value primary = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, copies, math.i32(0));
+      auto branch = scf::IfOp::create(rewriter, loc, primary, /*withElseRegion=*/false);
+      OpBuilder::InsertionGuard guard(rewriter);
+      rewriter.setInsertionPointToStart(branch.thenBlock());
+      store(rewriter);
+    } else {
+      store(rewriter);
+    }
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct LocalLoadPattern : Pattern<nv::LocalLoadOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(nv::LocalLoadOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
+    auto type = cast<RankedTensorType>(op.getResult().getType());
+    const layout::RegisterLayout *regs = converter.layoutOf(type, op.getLoc());
+    auto shared = sharedLayout(op.getView().getType());
+    if (!regs || !shared)
+      return shared ? failure() : op.emitOpError() << llvm::toString(shared.takeError());
+    auto plan = layout::sharedLoadPlan(*regs, *shared);
+    if (!plan)
+      return op.emitOpError() << llvm::toString(plan.takeError());
+    Location loc = op.getLoc();
+    PlanAddresses addresses(rewriter, op, *plan, adaptor.getView().front());
+    unsigned registers = regs->registersPerThread(), packing = elementsPerValue(type, registers);
+    SmallVector<Value> elements(registers), values(registers / packing);
+    Type element = scalarType(type.getElementType());
+    auto i32 = rewriter.getI32Type();
+    auto scatter = [&](ArrayRef<unsigned> run, Value word) {
+      if (run.size() == 1) {
+        elements[run[0]] = word.getType() == element ? word : LLVM::BitcastOp::create(rewriter, loc, element, word).getResult();
+        return;
+      }
+      auto vector = VectorType::get({static_cast<int64_t>(run.size())}, element);
+      Value unpacked = word.getType() == vector ? word : LLVM::BitcastOp::create(rewriter, loc, vector, word).getResult();
+      bool whole = run.size() == packing && run[0] % packing == 0;
+      for (size_t i = 0; i < run.size(); ++i)
+        whole &= run[i] == run[0] + i;
+      if (whole) {
+        values[run[0] / packing] = unpacked;
+        return;
+      }
+      for (auto [i, reg] : llvm::enumerate(run))
+        elements[reg] = LLVM::ExtractElementOp::create(rewriter, loc, unpacked, Scalar{rewriter, loc}.i32(i));
+    };
+    for (const layout::SharedAccess &access : plan->accesses) {
+      if (plan->kind == layout::SharedAccessPlan::Matrix) {
+        size_t count = access.words.size();
+        Type result = count == 1 ? Type(i32)
+                                 : Type(LLVM::LLVMStructType::getLiteral(getContext(), SmallVector<Type>(count, i32)));
+        Value words = NVVM::LdMatrixOp::create(
+            rewriter, loc, result, addresses.at(access), count, plan->transposed ? NVVM::MMALayout::col : NVVM::MMALayout::row,
+            NVVM::LdStMatrixShapeAttr::get(getContext(), 8, 8), NVVM::LdStMatrixEltType::B16);
+        for (auto [i, word] : llvm::enumerate(access.words))
+          scatter(word, count == 1 ? words : LLVM::ExtractValueOp::create(rewriter, loc, words, i).getResult());
+        continue;
+      }
+      ArrayRef<unsigned> run = access.words.front();
+      Type asType = run.size() == 1 ? element : VectorType::get({static_cast<int64_t>(run.size())}, element);
+      scatter(run, LLVM::LoadOp::create(rewriter, loc, asType, addresses.at(access), plan->vectorBytes));
+    }
+    for (unsigned i = 0; i < values.size(); ++i)
+      if (!values[i])
+        values[i] = packing == 1 ? elements[i]
+                                 : pack(rewriter, loc, type, ArrayRef<Value>(elements).slice(i * packing, packing))[0];
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{values});
+    return success();
+  }
+};
+
+/// Shared memory scalars.
+struct ScalarLoadPattern : Pattern<nv::ScalarLoadOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(nv::ScalarLoadOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
+    Scalar math{rewriter, op.getLoc()};
+    int64_t bytes = tile::elementBits(op.getView().getType().getElementType()) / 8;
+    Value address = math.advance(adaptor.getView().front(), math.mul(adaptor.getIndex().front(), bytes));
+    rewriter.replaceOpWithNewOp<LLVM::LoadOp>(op, op.getResult().getType(), address, bytes);
+    return success();
+  }
+};
+
+struct ScalarStorePattern : Pattern<nv::ScalarStoreOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(nv::ScalarStoreOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
+    Scalar math{rewriter, op.getLoc()};
+    int64_t bytes = tile::elementBits(op.getView().getType().getElementType()) / 8;
+    Value address = math.advance(adaptor.getView().front(), math.mul(adaptor.getIndex().front(), bytes));
+    createIssued(rewriter, op, nv::Issuer::Role, [&](OpBuilder &builder) {
+      LLVM::StoreOp::create(builder, op.getLoc(), adaptor.getValue().front(), address, bytes);
+    });
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+/// pointer + offset * element bytes, in global memory.
+Value globalAddress(OpBuilder &builder, Location loc, Value pointer, Value offset, Type element) {
+  Type global = LLVM::LLVMPointerType::get(builder.getContext(), 1);
+  Value base = LLVM::IntToPtrOp::create(builder, loc, global, pointer);
+  return LLVM::GEPOp::create(builder, loc, global, scalarType(element), base, ArrayRef<LLVM::GEPArg>{offset});
+}
+
+struct GlobalLoadPattern : Pattern<nv::GlobalLoadOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(nv::GlobalLoadOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    auto tensor = dyn_cast<RankedTensorType>(op.getResult().getType());
+    Type element = tensor ? tensor.getElementType() : op.getResult().getType();
+    unsigned bytes = std::max(1u, tile::elementBits(element) / 8);
+    SmallVector<Value> loaded;
+    for (auto [i, offset] : llvm::enumerate(adaptor.getOffset())) {
+      Value address = globalAddress(rewriter, loc, adaptor.getPointer().front(), offset, element);
+      if (!op.getMask()) {
+        loaded.push_back(LLVM::LoadOp::create(rewriter, loc, scalarType(element), address, bytes));
+        continue;
+      }
+      Value mask = adaptor.getMask()[adaptor.getMask().size() == 1 ? 0 : i];
+      auto branch = scf::IfOp::create(rewriter, loc, TypeRange{scalarType(element)}, mask, /*withElseRegion=*/true);
+      OpBuilder inner = branch.getThenBodyBuilder();
+      scf::YieldOp::create(inner, loc, LLVM::LoadOp::create(inner, loc, scalarType(element), address, bytes).getResult());
+      OpBuilder other = branch.getElseBodyBuilder();
+      scf::YieldOp::create(other, loc, LLVM::ZeroOp::create(other, loc, scalarType(element)).getResult());
+      loaded.push_back(branch.getResult(0));
+    }
+    if (!tensor)
+      rewriter.replaceOp(op, loaded);
+    else
+      rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{pack(rewriter, loc, tensor, loaded)});
+    return success();
+  }
+};
+
+struct GlobalStorePattern : Pattern<nv::GlobalStoreOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(nv::GlobalStoreOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    Scalar math{rewriter, loc};
+    auto tensor = dyn_cast<RankedTensorType>(op.getValue().getType());
+    if (!tensor) {
+      createIssued(rewriter, op, nv::Issuer::Role, [&](OpBuilder &builder) {
+        storeMasked(builder, op, adaptor.getValue().front(), adaptor, 0);
+      });
+      rewriter.eraseOp(op);
+      return success();
+    }
+    const layout::RegisterLayout *layout = converter.layoutOf(tensor, loc);
+    if (!layout)
+      return failure();
+    ThreadPosition position(rewriter, op);
+    SmallVector<Value> elements = unpack(rewriter, loc, tensor, adaptor.getValue());
+    Value primary;
+    if (unsigned lanes = layout->replicatedLanes())
+      primary = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, math.bitAnd(position.lane, lanes), math.i32(0));
+    if (unsigned warps = layout->replicatedWarps()) {
+      Value first = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, math.bitAnd(position.warp, warps), math.i32(0));
+      primary = primary ? arith::AndIOp::create(rewriter, loc, primary, first).getResult() : first;
+    }
+    auto store = [&](OpBuilder &builder) {
+      for (auto [i, element] : llvm::enumerate(elements))
+        if (layout->isPrimary(i, 0, 0))
+          storeMasked(builder, op, element, adaptor, i);
+    };
+    if (primary) {
+      auto branch = scf::IfOp::create(rewriter, loc, primary, /*withElseRegion=*/false);
+      OpBuilder inner = branch.getThenBodyBuilder();
+      store(inner);
+    } else {
+      store(rewriter);
+    }
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+  static void storeMasked(OpBuilder &builder, nv::GlobalStoreOp op, Value value, OneToN adaptor, size_t index) {
+    Location loc = op.getLoc();
+    Type element = getElementTypeOrSelf(op.getValue().getType());
+    auto store = [&](OpBuilder &inner) {
+      Value offset = adaptor.getOffset()[adaptor.getOffset().size() == 1 ? 0 : index];
+      Value address = globalAddress(inner, loc, adaptor.getPointer().front(), offset, element);
+      LLVM::StoreOp::create(inner, loc, value, address, std::max(1u, tile::elementBits(element) / 8));
+    };
+    if (!op.getMask())
+      return store(builder);
+    Value mask = adaptor.getMask()[adaptor.getMask().size() == 1 ? 0 : index];
+    auto branch = scf::IfOp::create(builder, loc, mask, /*withElseRegion=*/false);
+    OpBuilder inner = branch.getThenBodyBuilder();
+    store(inner);
+  }
+};
+
+struct AtomicAddPattern : Pattern<nv::AtomicAddOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(nv::AtomicAddOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    Type element = op.getValue().getType();
+    Value address = globalAddress(rewriter, loc, adaptor.getPointer().front(), adaptor.getOffset().front(), element);
+    auto kind = isa<FloatType>(element) ? LLVM::AtomicBinOp::fadd : LLVM::AtomicBinOp::add;
+    rewriter.replaceOpWithNewOp<LLVM::AtomicRMWOp>(op, kind, address, adaptor.getValue().front(),
+                                                   LLVM::AtomicOrdering::monotonic, "device");
+    return success();
+  }
+};
+
+} // namespace
+
+void tileloom::emit::populateMemoryPatterns(TileTypeConverter &converter, RewritePatternSet &patterns) {
+  patterns.add<AllocPattern, ViewPattern, BarrierAtPattern, TransPattern, SlicePattern, LocalStorePattern, LocalLoadPattern,
+               ScalarLoadPattern, ScalarStorePattern, GlobalLoadPattern, GlobalStorePattern, AtomicAddPattern>(
+      converter, patterns.getContext());
+}

@@ -1,0 +1,29 @@
+//===- Passes.td - Passes of the emit stage --------------------------*- tablegen -*-===//
+
+#ifndef TILELOOM_PASSES_EMIT_PASSES_TD
+#define TILELOOM_PASSES_EMIT_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ConvertTiles : Pass<"convert-tiles"> {
+  let summary = "Expand register tiles to scalars and nv operations to instructions";
+  let description = [{
+    Every tensor becomes one scalar for each 32-bit register that it takes in a thread (16-bit elements in pairs, 8-bit in fours), also
+    where loops and branches carry it; every nv operation becomes NVVM, LLVM or ptx operations. Control flow stays structured and roles stay,
+    since the operations of a role depend on which warps run it.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect", "::tileloom::ptx::PTXDialect"];
+}
+
+def LowerRoles : Pass<"lower-roles"> {
+  let summary = "Turn roles into branches on the warp index, and add the kernel's head and tail";
+  let dependentDialects = ["::mlir::NVVM::NVVMDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
+def ConvertPTX : Pass<"convert-ptx"> {
+  let summary = "Turn ptx operations into inline assembly";
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+#endif // TILELOOM_PASSES_EMIT_PASSES_TD

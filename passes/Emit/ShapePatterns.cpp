@@ -1,0 +1,304 @@
+//===- ShapePatterns.cpp - Parts, reductions and broadcasts of register tiles -------------===//
+//
+// Each is a choice of registers that lib/Layout plans; reductions add the combining operations and lane shuffles.
+//
+//===--------------------------------------------------------------------------------------===//
+
+#include "passes/Emit/TileConversion.h"
+
+#include "tileloom/Layout/ConversionPlan.h"
+#include "tileloom/Layout/ReducePlan.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace tileloom;
+using namespace tileloom::emit;
+
+namespace {
+
+template <typename Op> class Pattern : public OpConversionPattern<Op> {
+public:
+  Pattern(TileTypeConverter &converter, MLIRContext *context)
+      : OpConversionPattern<Op>(converter, context), converter(converter) {}
+  using OneToN = typename OpConversionPattern<Op>::OneToNOpAdaptor;
+
+protected:
+  const layout::RegisterLayout *layoutOf(Value value) const {
+    return converter.layoutOf(cast<RankedTensorType>(value.getType()), value.getLoc());
+  }
+  /// Replaces `op` by the elements at `registers` of `source`.
+  LogicalResult choose(Op op, RankedTensorType source, ValueRange values, ArrayRef<unsigned> registers,
+                       ConversionPatternRewriter &rewriter) const {
+    auto result = cast<RankedTensorType>(op->getResult(0).getType());
+    unsigned packing = elementsPerValue(result, registers.size());
+    unsigned sourcePacking = isa<VectorType>(values.front().getType())
+                                 ? cast<VectorType>(values.front().getType()).getNumElements()
+                                 : 1;
+    // Whole packed values stay packed.
+    bool whole = packing == sourcePacking;
+    for (size_t i = 0; whole && i < registers.size(); ++i)
+      whole = registers[i] % packing == i % packing && registers[i] / packing == registers[i - i % packing] / packing;
+    SmallVector<Value> chosen;
+    if (whole) {
+      for (size_t i = 0; i < registers.size(); i += packing)
+        chosen.push_back(values[registers[i] / packing]);
+    } else {
+      SmallVector<Value> elements = unpack(rewriter, op.getLoc(), source, values), picked;
+      for (unsigned reg : registers)
+        picked.push_back(elements[reg]);
+      chosen = pack(rewriter, op.getLoc(), result, picked);
+    }
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{chosen});
+    return success();
+  }
+  template <typename T> LogicalResult fail(Op op, llvm::Expected<T> &expected) const {
+    return op.emitOpError() << llvm::toString(expected.takeError());
+  }
+
+  TileTypeConverter &converter;
+};
+
+struct ExtractPattern : Pattern<nv::ExtractOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(nv::ExtractOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
+    const layout::RegisterLayout *source = layoutOf(op.getSource());
+    if (!source)
+      return failure();
+    layout::RegisterLayout part = *source;
+    SmallVector<unsigned, 16> registers = llvm::to_vector(llvm::seq<unsigned>(0, source->registersPerThread()));
+    for (auto [dim, offset, extent] : llvm::enumerate(op.getOffsets(), op.getType().getShape())) {
+      auto sub = layout::extract(part, dim, offset, extent);
+      if (!sub)
+        return fail(op, sub);
+      SmallVector<unsigned, 16> next;
+      for (unsigned reg : sub->registers)
+        next.push_back(registers[reg]);
+      registers = next;
+      part = sub->layout;
+    }
+    const layout::RegisterLayout *result = layoutOf(op.getResult());
+    if (!result || *result != part)
+      return op.emitOpError("result layout: expected ") << part.str() << ", found " << (result ? result->str() : "none");
+    return choose(op, op.getSource().getType(), adaptor.getSource(), registers, rewriter);
+  }
+};
+
+struct RowSlotPattern : Pattern<nv::RowSlotOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(nv::RowSlotOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
+    const layout::RegisterLayout *source = layoutOf(op.getSource());
+    if (!source)
+      return failure();
+    auto sub = layout::rowSlot(*source, 0, op.getSlot(), op.getCount());
+    if (!sub)
+      return fail(op, sub);
+    return choose(op, op.getSource().getType(), adaptor.getSource(), sub->registers, rewriter);
+  }
+};
+
+/// Puts parts back: `parts[i]` are the registers of the whole that input i holds.
+template <typename Op>
+LogicalResult assemble(Op op, ArrayRef<SmallVector<unsigned, 16>> parts, ArrayRef<ValueRange> inputs, unsigned registers,
+                       ConversionPatternRewriter &rewriter) {
+  auto part = cast<RankedTensorType>(op.getInputs().front().getType());
+  SmallVector<Value> elements(registers);
+  for (auto [input, where] : llvm::zip(inputs, parts))
+    for (auto [value, reg] : llvm::zip(unpack(rewriter, op.getLoc(), part, input), where))
+      elements[reg] = value;
+  if (llvm::is_contained(elements, Value()))
+    return op.emitOpError("inputs: expected to cover the result");
+  rewriter.replaceOpWithMultiple(
+      op, ArrayRef<ValueRange>{pack(rewriter, op.getLoc(), cast<RankedTensorType>(op.getType()), elements)});
+  return success();
+}
+
+struct JoinRowSlotsPattern : Pattern<nv::JoinRowSlotsOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(nv::JoinRowSlotsOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
+    const layout::RegisterLayout *whole = layoutOf(op.getResult());
+    if (!whole)
+      return failure();
+    SmallVector<SmallVector<unsigned, 16>> parts;
+    for (size_t i = 0; i < op.getInputs().size(); ++i) {
+      auto sub = layout::rowSlot(*whole, 0, i, op.getInputs().size());
+      if (!sub)
+        return fail(op, sub);
+      parts.emplace_back(sub->registers);
+    }
+    return assemble(op, parts, adaptor.getInputs(), whole->registersPerThread(), rewriter);
+  }
+};
+
+struct ConcatPattern : Pattern<nv::ConcatOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(nv::ConcatOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
+    const layout::RegisterLayout *whole = layoutOf(op.getResult());
+    if (!whole)
+      return failure();
+    int64_t extent = cast<RankedTensorType>(op.getInputs().front().getType()).getDimSize(op.getDim());
+    SmallVector<SmallVector<unsigned, 16>> parts;
+    for (size_t i = 0; i < op.getInputs().size(); ++i) {
+      auto sub = layout::extract(*whole, op.getDim(), i * extent, extent);
+      if (!sub)
+        return fail(op, sub);
+      parts.emplace_back(sub->registers);
+    }
+    return assemble(op, parts, adaptor.getInputs(), whole->registersPerThread(), rewriter);
+  }
+};
+
+struct BroadcastPattern : Pattern<nv::BroadcastOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(nv::BroadcastOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
+    const layout::RegisterLayout *source = layoutOf(op.getSource()), *result = layoutOf(op.getResult());
+    if (!source || !result)
+      return failure();
+    auto registers = layout::broadcastPlan(*source, *result, op.getDim());
+    if (!registers)
+      return fail(op, registers);
+    return choose(op, op.getSource().getType(), adaptor.getSource(), *registers, rewriter);
+  }
+};
+
+struct ConvertLayoutPattern : Pattern<nv::ConvertLayoutOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(nv::ConvertLayoutOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
+    const layout::RegisterLayout *source = layoutOf(op.getSource()), *result = layoutOf(op.getResult());
+    if (!source || !result)
+      return failure();
+    auto plan = layout::convertPlan(*source, *result, tile::elementBits(op.getType().getElementType()));
+    if (!plan)
+      return fail(op, plan);
+    if (plan->kind != layout::ConversionPlan::InThread)
+      return op.emitOpError("from ") << op.getSource().getType() << " to " << op.getType()
+                                     << ": expected layouts that agree on which thread holds an element";
+    return choose(op, op.getSource().getType(), adaptor.getSource(), plan->registers, rewriter);
+  }
+};
+
+struct ReducePattern : Pattern<nv::ReduceOp> {
+  using Pattern::Pattern;
+
+  static Value combine(OpBuilder &builder, Location loc, nv::ReduceKind kind, Value a, Value b) {
+    bool isFloat = isa<FloatType>(a.getType());
+    switch (kind) {
+    case nv::ReduceKind::Add:
+      if (isFloat)
+        return arith::AddFOp::create(builder, loc, a, b);
+      return arith::AddIOp::create(builder, loc, a, b);
+    case nv::ReduceKind::Max:
+      if (isFloat)
+        return arith::MaxNumFOp::create(builder, loc, a, b);
+      return arith::MaxSIOp::create(builder, loc, a, b);
+    case nv::ReduceKind::Min:
+      if (isFloat)
+        return arith::MinNumFOp::create(builder, loc, a, b);
+      return arith::MinSIOp::create(builder, loc, a, b);
+    }
+    llvm_unreachable("unknown reduction");
+  }
+
+  LogicalResult matchAndRewrite(nv::ReduceOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
+    const layout::RegisterLayout *source = layoutOf(op.getSource());
+    if (!source)
+      return failure();
+    auto plan = layout::reducePlan(*source, op.getDim());
+    if (!plan)
+      return fail(op, plan);
+    if (!plan->warpSets.empty())
+      return op.emitOpError("along dimension ") << op.getDim() << ": expected each warp to hold whole rows, found them spread over warps";
+    Location loc = op.getLoc();
+    SmallVector<Value> elements = unpack(rewriter, loc, op.getSource().getType(), adaptor.getSource()), results;
+    if (tile::elementBits(op.getType().getElementType()) != 32)
+      return op.emitOpError("element type: expected 32 bits, found ") << op.getType().getElementType();
+    for (ArrayRef<unsigned> registers : plan->sources) {
+      size_t chains = std::min<size_t>(std::max<uint64_t>(1, op.getChains()), registers.size());
+      SmallVector<Value> partial;
+      for (size_t i = 0; i < registers.size(); ++i) {
+        Value element = elements[registers[i]];
+        if (i < chains)
+          partial.push_back(element);
+        else
+          partial[i % chains] = combine(rewriter, loc, op.getKind(), partial[i % chains], element);
+      }
+      while (partial.size() > 1) {
+        SmallVector<Value> next;
+        for (size_t i = 0; i + 1 < partial.size(); i += 2)
+          next.push_back(combine(rewriter, loc, op.getKind(), partial[i], partial[i + 1]));
+        if (partial.size() % 2)
+          next.push_back(partial.back());
+        partial = next;
+      }
+      Value value = partial.front();
+      if (op.getLanes())
+        value = acrossLanes(rewriter, loc, op.getKind(), value, plan->laneMasks);
+      results.push_back(value);
+    }
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
+    return success();
+  }
+
+  static Value acrossLanes(OpBuilder &builder, Location loc, nv::ReduceKind kind, Value value, ArrayRef<unsigned> masks) {
+    Scalar math{builder, loc};
+    for (unsigned mask : masks) {
+      Value other = NVVM::ShflOp::create(builder, loc, value.getType(), math.i32(-1), value, math.i32(mask), math.i32(31),
+                                         NVVM::ShflKind::bfly, UnitAttr());
+      value = combine(builder, loc, kind, value, other);
+    }
+    return value;
+  }
+};
+
+struct IndexPattern : Pattern<nv::IndexOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(nv::IndexOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
+    const layout::RegisterLayout *layout = layoutOf(op.getResult());
+    if (!layout)
+      return failure();
+    Location loc = op.getLoc();
+    Scalar math{rewriter, loc};
+    ThreadPosition position(rewriter, op);
+    unsigned dim = op.getDim();
+    Value base = evaluate(rewriter, loc, threadIndex(*layout, dim), position);
+    // What lanes and warps contribute at most: register parts that meet it are XORed, others added.
+    int64_t threadBits = 0;
+    for (unsigned bit = 0; bit < layout::RegisterLayout::laneBits; ++bit)
+      threadBits |= layout->indexOf(0, 1u << bit, 0)[dim];
+    for (unsigned warp = 0; warp < layout->warps(); ++warp)
+      threadBits |= layout->indexOf(0, 0, warp)[dim];
+    SmallVector<Value> values;
+    llvm::DenseMap<int64_t, Value> known;
+    for (unsigned reg = 0; reg < layout->registersPerThread(); ++reg) {
+      int64_t own = layout->indexOf(reg, 0, 0)[dim];
+      Value &value = known[own];
+      if (!value)
+        value = own & threadBits ? math.bitXor(base, math.i32(own)) : math.add(base, own);
+      values.push_back(value);
+    }
+    if (!op.getType().getElementType().isInteger(32))
+      return op.emitOpError("element type: expected i32, found ") << op.getType().getElementType();
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{values});
+    return success();
+  }
+};
+
+struct WarpAnyPattern : Pattern<nv::WarpAnyOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(nv::WarpAnyOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    Value any;
+    for (Value value : adaptor.getSource())
+      any = any ? arith::OrIOp::create(rewriter, loc, any, value).getResult() : value;
+    rewriter.replaceOpWithNewOp<NVVM::VoteSyncOp>(op, rewriter.getI1Type(), Scalar{rewriter, loc}.i32(-1), any,
+                                                  NVVM::VoteSyncKind::any);
+    return success();
+  }
+};
+
+} // namespace
+
+void tileloom::emit::populateShapePatterns(TileTypeConverter &converter, RewritePatternSet &patterns) {
+  patterns.add<ExtractPattern, RowSlotPattern, JoinRowSlotsPattern, ConcatPattern, BroadcastPattern,
+               ConvertLayoutPattern, ReducePattern, IndexPattern, WarpAnyPattern>(converter, patterns.getContext());
+}

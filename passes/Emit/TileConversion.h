@@ -1,0 +1,103 @@
+//===- TileConversion.h - Shared parts of the tile expansion ---------------------*- C++ -*-===//
+//
+// What the pattern files of convert-tiles share: the type converter (one value for each 32-bit register of a thread), which thread of a
+// role is executing, and address arithmetic that is linear over F2 in lane and warp.
+//
+//===--------------------------------------------------------------------------------------===//
+
+#ifndef TILELOOM_PASSES_EMIT_TILECONVERSION_H
+#define TILELOOM_PASSES_EMIT_TILECONVERSION_H
+
+#include "dialects/Warp/Warp.h"
+#include "tileloom/Analysis/TileLayouts.h"
+#include "tileloom/Layout/AccessPlan.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Transforms/DialectConversion.h"
+
+namespace tileloom::emit {
+
+/// Name of the symbol of dynamic shared memory.
+inline constexpr llvm::StringLiteral sharedSymbol = "tileloom_shared";
+
+class TileTypeConverter : public mlir::TypeConverter {
+public:
+  explicit TileTypeConverter(mlir::MLIRContext *context);
+
+  /// The layout of a tensor type; computed once. Null (and an error at `loc`) if the type has none.
+  const layout::RegisterLayout *layoutOf(mlir::RankedTensorType type, mlir::Location loc) const;
+
+private:
+  const layout::RegisterLayout *lookup(mlir::RankedTensorType type, std::string &error) const;
+  mutable llvm::DenseMap<mlir::Type, std::unique_ptr<layout::RegisterLayout>> layouts;
+};
+
+/// Elements that share one 32-bit value: 2 for 16-bit types, 4 for 8-bit types, else 1.
+unsigned elementsPerValue(mlir::RankedTensorType type, unsigned registers);
+/// The type of such a value.
+mlir::Type valueType(mlir::Type elementType, unsigned elements);
+/// What one element is computed in (8-bit floats have no arithmetic: i8).
+mlir::Type scalarType(mlir::Type elementType);
+
+/// The elements of a thread's share of a tile, and back.
+llvm::SmallVector<mlir::Value> unpack(mlir::OpBuilder &builder, mlir::Location loc, mlir::RankedTensorType type,
+                                      mlir::ValueRange values);
+llvm::SmallVector<mlir::Value> pack(mlir::OpBuilder &builder, mlir::Location loc, mlir::RankedTensorType type,
+                                    llvm::ArrayRef<mlir::Value> elements);
+
+/// Scalar arithmetic with constants folded where trivial.
+struct Scalar {
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
+
+  mlir::Value i32(int64_t value);
+  mlir::Value add(mlir::Value a, int64_t b);
+  mlir::Value add(mlir::Value a, mlir::Value b);
+  mlir::Value bitXor(mlir::Value a, mlir::Value b);
+  mlir::Value bitAnd(mlir::Value a, int64_t b);
+  mlir::Value shiftLeft(mlir::Value a, int64_t bits);
+  mlir::Value shiftRight(mlir::Value a, int64_t bits);
+  mlir::Value mul(mlir::Value a, int64_t b);
+  /// `base` + `bytes` in shared memory.
+  mlir::Value advance(mlir::Value base, mlir::Value bytes);
+  mlir::Value advance(mlir::Value base, int64_t bytes);
+};
+
+/// The executing thread within the role (and its replica) that an operation belongs to.
+struct ThreadPosition {
+  ThreadPosition(mlir::OpBuilder &builder, mlir::Operation *op);
+
+  mlir::Value thread, lane, warp; ///< in the replica, in the warp, in the replica
+  mlir::Value replica;
+  int64_t firstWarp = 0, warps = 1, replicas = 1;
+  bool single = false; ///< the role runs in one thread
+  /// True in one thread of each warp / of the replica. Not for single-thread roles.
+  mlir::Value isFirstLane(mlir::OpBuilder &builder, mlir::Location loc);
+  mlir::Value isFirstThread(mlir::OpBuilder &builder, mlir::Location loc);
+};
+
+/// The value of an F2-linear function of lane and warp.
+mlir::Value evaluate(mlir::OpBuilder &builder, mlir::Location loc, const layout::ThreadFunction &function,
+                     const ThreadPosition &position);
+/// The thread's part of the index of the elements that it holds along `dim`.
+layout::ThreadFunction threadIndex(const layout::RegisterLayout &layout, unsigned dim);
+
+/// Runs `body` in the threads that `issuer` names.
+void createIssued(mlir::OpBuilder &builder, mlir::Operation *op, nv::Issuer issuer,
+                  llvm::function_ref<void(mlir::OpBuilder &)> body);
+
+/// Calls an LLVM intrinsic.
+mlir::Value callIntrinsic(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef name, mlir::Type result,
+                          mlir::ValueRange operands);
+void callIntrinsic(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef name, mlir::ValueRange operands);
+
+void populateElementwisePatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
+void populateShapePatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
+void populateMemoryPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
+void populateAsyncPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
+void populateWgmmaPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
+
+} // namespace tileloom::emit
+
+#endif // TILELOOM_PASSES_EMIT_TILECONVERSION_H

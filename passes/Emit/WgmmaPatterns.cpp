@@ -1,0 +1,176 @@
+//===- WgmmaPatterns.cpp - Warpgroup products as instructions -----------------------------===//
+//
+// nv.wgmma to ptx.wgmma: one instruction for each 64 rows and 32 bytes of K, between one fence and one commit. Descriptors are made
+// from a 32-bit low word (address and leading offset) and a constant high word: 64-bit additions would cost carry chains.
+//
+//===--------------------------------------------------------------------------------------===//
+
+#include "passes/Emit/TileConversion.h"
+
+#include "dialects/PTX/PTX.h"
+#include "tileloom/Layout/MatrixDescriptor.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace tileloom;
+using namespace tileloom::emit;
+
+namespace {
+
+std::optional<ptx::MatrixType> matrixType(Type type) {
+  if (type.isF16())
+    return ptx::MatrixType::F16;
+  if (type.isBF16())
+    return ptx::MatrixType::BF16;
+  if (type.isF32())
+    return ptx::MatrixType::TF32;
+  if (isa<Float8E4M3FNType>(type))
+    return ptx::MatrixType::E4M3;
+  if (isa<Float8E5M2Type>(type))
+    return ptx::MatrixType::E5M2;
+  if (type.isInteger(8))
+    return type.isUnsignedInteger() ? ptx::MatrixType::U8 : ptx::MatrixType::S8;
+  return std::nullopt;
+}
+
+/// Matrix descriptors of one operand.
+class Descriptors {
+public:
+  Descriptors(OpBuilder &builder, Location loc, const layout::OperandDescriptor &fields, Value address)
+      : builder(builder), loc(loc) {
+    Scalar math{builder, loc};
+    Value bits = LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), address);
+    uint64_t encoded = fields.encode();
+    low = math.add(math.shiftRight(bits, 4), static_cast<int64_t>(encoded & 0xffffffff));
+    high = encoded & ~uint64_t(0xffffffff);
+  }
+  /// Of instruction operand `bytes` after the start of the tile.
+  Value at(int64_t bytes) {
+    Scalar math{builder, loc};
+    Value word = math.add(low, bytes / 16);
+    Value wide = arith::ExtUIOp::create(builder, loc, builder.getI64Type(), word);
+    return arith::OrIOp::create(builder, loc, wide, arith::ConstantIntOp::create(builder, loc, static_cast<int64_t>(high), 64));
+  }
+
+private:
+  OpBuilder &builder;
+  Location loc;
+  Value low;
+  uint64_t high;
+};
+
+struct WgmmaPattern : OpConversionPattern<nv::WgmmaOp> {
+  WgmmaPattern(TileTypeConverter &converter, MLIRContext *context) : OpConversionPattern(converter, context), converter(converter) {}
+
+  LogicalResult matchAndRewrite(nv::WgmmaOp op, OneToNOpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    auto result = cast<RankedTensorType>(op.getResult().getType());
+    auto bLayout = sharedLayout(op.getB().getType());
+    if (!bLayout)
+      return op.emitOpError("b: ") << llvm::toString(bLayout.takeError());
+    auto bFields = layout::OperandDescriptor::get(bLayout->transposed(), layout::MmaTarget::Sm90);
+    if (!bFields)
+      return op.emitOpError("b: ") << llvm::toString(bFields.takeError());
+    std::optional<layout::OperandDescriptor> aFields;
+    Type aElement = getElementTypeOrSelf(op.getA().getType());
+    if (auto memdesc = dyn_cast<nv::MemDescType>(op.getA().getType())) {
+      aElement = memdesc.getElementType();
+      auto aLayout = sharedLayout(memdesc);
+      if (!aLayout)
+        return op.emitOpError("a: ") << llvm::toString(aLayout.takeError());
+      auto fields = layout::OperandDescriptor::get(*aLayout, layout::MmaTarget::Sm90);
+      if (!fields)
+        return op.emitOpError("a: ") << llvm::toString(fields.takeError());
+      aFields = *fields;
+    }
+    auto aType = matrixType(aElement), bType = matrixType(op.getB().getType().getElementType());
+    if (!aType || !bType)
+      return op.emitOpError("element types: expected f16, bf16, f32 (tf32), f8 or i8, found ")
+             << aElement << " and " << op.getB().getType().getElementType();
+
+    int64_t k = 256 / tile::elementBits(aElement), n = result.getDimSize(1);
+    int64_t steps = op.getB().getType().getShape()[0] / k, blocks = result.getDimSize(0) / 64;
+    SmallVector<Value> accumulators(adaptor.getC());
+    if (isa<VectorType>(accumulators.empty() ? Type() : accumulators[0].getType()))
+      return op.emitOpError("accumulator type: expected f32, found ") << result.getElementType();
+    unsigned perBlock = n / 2;
+
+    NVVM::WgmmaFenceAlignedOp::create(rewriter, loc);
+    Descriptors b(rewriter, loc, *bFields, adaptor.getB().front());
+    std::optional<Descriptors> a;
+    if (aFields)
+      a.emplace(rewriter, loc, *aFields, adaptor.getA().front());
+    SmallVector<Value> results;
+    for (int64_t block = 0; block < blocks; ++block) {
+      SmallVector<Value> acc;
+      if (!accumulators.empty())
+        acc.assign(accumulators.begin() + block * perBlock, accumulators.begin() + (block + 1) * perBlock);
+      for (int64_t step = 0; step < steps; ++step) {
+        SmallVector<Value> aValues;
+        if (a) {
+          auto rows = aFields->mnOffsetBytes(64 * block);
+          auto columns = aFields->stepBytes(step);
+          if (!rows || !columns)
+            return op.emitOpError("a: ") << llvm::toString(rows ? columns.takeError() : rows.takeError());
+          aValues.push_back(a->at(*rows + *columns));
+        } else {
+          for (Value value : adaptor.getA().slice((block * steps + step) * 4, 4))
+            aValues.push_back(value.getType().isInteger(32)
+                                  ? value
+                                  : LLVM::BitcastOp::create(rewriter, loc, rewriter.getI32Type(), value).getResult());
+        }
+        auto advance = bFields->stepBytes(step);
+        if (!advance)
+          return op.emitOpError("b: ") << llvm::toString(advance.takeError());
+        Value scale = step == 0 && op.getUseC() ? adaptor.getUseC().front() : Value();
+        SmallVector<Type> types(perBlock, rewriter.getF32Type());
+        auto product = ptx::WgmmaOp::create(
+            rewriter, loc, types, acc, aValues, b.at(*advance), scale, n, k,
+            *aType, *bType, result.getElementType(),
+            aFields && aFields->isTransposed(), bFields->isTransposed());
+        acc.assign(product.getResults().begin(), product.getResults().end());
+      }
+      results.append(acc);
+    }
+    NVVM::WgmmaGroupSyncAlignedOp::create(rewriter, loc);
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
+    return success();
+  }
+
+  TileTypeConverter &converter;
+};
+
+struct WgmmaWaitPattern : OpConversionPattern<nv::WgmmaWaitOp> {
+  WgmmaWaitPattern(TileTypeConverter &converter, MLIRContext *context) : OpConversionPattern(converter, context) {}
+
+  LogicalResult matchAndRewrite(nv::WgmmaWaitOp op, OneToNOpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    SmallVector<Value> values;
+    for (ValueRange input : adaptor.getInputs())
+      values.append(input.begin(), input.end());
+    Value after, scratch;
+    if (op.getAfter()) {
+      after = adaptor.getAfter().back();
+      if (!after.getType().isF32())
+        return op.emitOpError("after: expected f32, found ") << after.getType();
+      scratch = LLVM::AddressOfOp::create(rewriter, loc, LLVM::LLVMPointerType::get(getContext(), 3), sharedSymbol);
+    }
+    auto wait = ptx::WgmmaWaitOp::create(rewriter, loc, TypeRange(ValueRange(values)), values, after, scratch, op.getPending());
+    SmallVector<SmallVector<Value>> results;
+    size_t next = 0;
+    for (ValueRange input : adaptor.getInputs()) {
+      auto part = wait.getResults().slice(next, input.size());
+      results.emplace_back(part.begin(), part.end());
+      next += input.size();
+    }
+    rewriter.replaceOpWithMultiple(op, std::move(results));
+    return success();
+  }
+};
+
+} // namespace
+
+void tileloom::emit::populateWgmmaPatterns(TileTypeConverter &converter, RewritePatternSet &patterns) {
+  patterns.add<WgmmaPattern, WgmmaWaitPattern>(converter, patterns.getContext());
+}

@@ -1,0 +1,55 @@
+//===- AllocateShared.cpp - Places in dynamic shared memory -------------------------------===//
+//
+// In: nv.alloc without offsets. Out: offsets, largest alignment first, barriers last; the function gets `nv.shared_bytes`. A kernel that
+// needs more than the CTA can have is refused with a table of what takes the space.
+//
+//===--------------------------------------------------------------------------------------===//
+
+#include "passes/NV/Passes.h"
+
+#include "dialects/Warp/Warp.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace tileloom::nv {
+#define GEN_PASS_DEF_NVALLOCATESHARED
+#include "passes/NV/Passes.h.inc"
+} // namespace tileloom::nv
+
+using namespace mlir;
+using namespace tileloom;
+
+namespace {
+struct AllocateShared : tileloom::nv::impl::NVAllocateSharedBase<AllocateShared> {
+  using NVAllocateSharedBase::NVAllocateSharedBase;
+
+  void runOnOperation() override {
+    getOperation()->walk([&](func::FuncOp function) {
+      SmallVector<std::pair<int64_t, nv::AllocOp>> ordered;
+      function.walk([&](nv::AllocOp alloc) {
+        ordered.push_back({static_cast<int64_t>(ordered.size()) - (static_cast<int64_t>(alloc.getAlignment()) << 32), alloc});
+      });
+      if (ordered.empty())
+        return;
+      llvm::sort(ordered, llvm::less_first());
+      SmallVector<nv::AllocOp> allocs(llvm::make_second_range(ordered));
+      int64_t end = 0;
+      Builder builder(&getContext());
+      for (nv::AllocOp alloc : allocs) {
+        end = llvm::alignTo(end, alloc.getAlignment());
+        alloc.setOffset(end);
+        end += alloc.getCount() * alloc.getStride();
+      }
+      function->setAttr("nv.shared_bytes", builder.getI64IntegerAttr(end));
+      if (end > limit) {
+        InFlightDiagnostic diag = function.emitError("shared memory: need ")
+                                  << end << " bytes, have " << limit << ":";
+        for (nv::AllocOp alloc : allocs)
+          diag << ' ' << alloc.getName().value_or("?") << ' ' << alloc.getCount() << " x " << alloc.getStride() << ';';
+        signalPassFailure();
+      }
+    });
+  }
+};
+} // namespace

@@ -1,0 +1,147 @@
+//===- HoistDescriptors.cpp - Descriptors to tensor maps ----------------------------------===//
+//
+// In: kernel arguments of type !tile.desc, used by copies whose views have layouts. Out: each such argument has `nv.tensor_map` = {box
+// innermost first, swizzle in bytes, element}; the function has `tileloom.recipe` (docs/recipe.md). The box and swizzle follow from the
+// views' layouts, which all uses of a descriptor must share.
+//
+//===--------------------------------------------------------------------------------------===//
+
+#include "passes/NV/Passes.h"
+
+#include "dialects/Warp/Warp.h"
+#include "tileloom/Analysis/Roles.h"
+#include "tileloom/Analysis/TileLayouts.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace tileloom::nv {
+#define GEN_PASS_DEF_NVHOISTDESCRIPTORS
+#include "passes/NV/Passes.h.inc"
+} // namespace tileloom::nv
+
+using namespace mlir;
+using namespace tileloom;
+
+namespace {
+
+std::string elementName(Type type) {
+  if (isa<Float8E4M3FNType>(type))
+    return "e4m3";
+  if (isa<Float8E5M2Type>(type))
+    return "e5m2";
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
+struct RecipeBuilder {
+  func::FuncOp function;
+  Builder builder;
+
+  explicit RecipeBuilder(func::FuncOp function) : function(function), builder(function.getContext()) {}
+
+  NamedAttribute entry(StringRef name, Attribute value) { return builder.getNamedAttr(name, value); }
+  Attribute integer(int64_t value) { return builder.getI64IntegerAttr(value); }
+  Attribute text(StringRef value) { return builder.getStringAttr(value); }
+  Attribute dictionary(ArrayRef<NamedAttribute> entries) { return builder.getDictionaryAttr(entries); }
+
+  /// The view that every copy through `argument` must agree on; an error names the two that differ.
+  FailureOr<DictionaryAttr> tensorMap(BlockArgument argument) {
+    auto desc = cast<tile::DescType>(argument.getType());
+    std::optional<layout::SharedLayout> layout;
+    Operation *first = nullptr;
+    for (Operation *user : argument.getUsers()) {
+      auto load = dyn_cast<nv::TmaLoadOp>(user);
+      auto store = dyn_cast<nv::TmaStoreOp>(user);
+      if (!load && !store)
+        return user->emitOpError("descriptor: expected to be used by TMA copies only");
+      auto view = load ? load.getView().getType() : store.getView().getType();
+      auto shared = sharedLayout(view);
+      if (!shared)
+        return user->emitOpError("view: ") << llvm::toString(shared.takeError());
+      if (layout && *layout != *shared)
+        return first->emitOpError("view layout: expected the same for all copies through one descriptor, found ")
+               << layout->str() << " here and " << shared->str() << " elsewhere";
+      layout = *shared;
+      first = user;
+    }
+    if (!layout)
+      return function.emitOpError("argument ") << argument.getArgNumber() << ": expected a use of the descriptor";
+    auto boxes = layout->tmaBoxes();
+    if (!boxes)
+      return first->emitOpError("box: ") << llvm::toString(boxes.takeError());
+    SmallVector<int64_t> box(boxes->front().extents.begin(), boxes->front().extents.end());
+    // Put the unit dimensions of the descriptor back (innermost first).
+    SmallVector<int64_t> full;
+    size_t next = 0;
+    for (int64_t extent : llvm::reverse(desc.getShape()))
+      full.push_back(extent == 1 || next >= box.size() ? 1 : box[next++]);
+    for (int64_t extent : full)
+      if (extent > 256)
+        return first->emitOpError("box extent: expected at most 256 elements, found ") << extent;
+    return builder.getDictionaryAttr(
+        {entry("kind", text("tensor_map")), entry("argument", integer(argument.getArgNumber())),
+         entry("element", text(elementName(desc.getElementType()))), entry("box", builder.getI64ArrayAttr(full)),
+         entry("swizzle", integer(layout::swizzleWidth(layout->swizzle()))),
+         entry("interleave", text("none")), entry("l2_promotion", integer(256)), entry("fill", text("zero"))});
+  }
+
+  LogicalResult build() {
+    SmallVector<Attribute> arguments, parameters;
+    for (BlockArgument argument : function.getArguments()) {
+      unsigned index = argument.getArgNumber();
+      std::string name = "arg" + std::to_string(index);
+      if (auto named = function.getArgAttrOfType<StringAttr>(index, "tile.name"))
+        name = named.str();
+      Type type = argument.getType();
+      if (auto desc = dyn_cast<tile::DescType>(type)) {
+        FailureOr<DictionaryAttr> map = tensorMap(argument);
+        if (failed(map))
+          return failure();
+        function.setArgAttr(index, nv::tensorMapAttrName, *map);
+        arguments.push_back(dictionary({entry("name", text(name)), entry("kind", text("tensor")),
+                                        entry("element", text(elementName(desc.getElementType()))),
+                                        entry("rank", integer(desc.getShape().size()))}));
+        parameters.push_back(*map);
+        continue;
+      }
+      bool pointer = function.getArgAttr(index, "tile.pointer") != nullptr;
+      Attribute element = function.getArgAttr(index, "tile.pointer");
+      arguments.push_back(dictionary(
+          {entry("name", text(name)), entry("kind", text(pointer ? "pointer" : "scalar")),
+           entry("element", pointer ? text(elementName(cast<TypeAttr>(element).getValue())) : text(elementName(type)))}));
+      parameters.push_back(dictionary({entry("kind", text("argument")), entry("argument", integer(index))}));
+    }
+    auto launch = function->getAttrOfType<warp::LaunchAttr>(warp::launchAttrName);
+    int64_t cluster = launch ? launch.getCluster() : 1;
+    auto attribute = [&](StringRef name, int64_t otherwise) -> Attribute {
+      auto value = function->getAttrOfType<IntegerAttr>(name);
+      return integer(value ? value.getInt() : otherwise);
+    };
+    SmallVector<NamedAttribute> grid{entry("persistent", builder.getBoolAttr(launch && launch.getPersistent())),
+                                     entry("per_sm", integer(launch ? launch.getPerSm() : 1))};
+    if (auto extents = function->getAttrOfType<ArrayAttr>("nv.tiles"))
+      grid.push_back(entry("tiles", extents));
+    Attribute geometry = dictionary({entry("grid", dictionary(grid)), entry("threads", attribute(threadsAttrName, 128)),
+                                     entry("cluster", builder.getI64ArrayAttr({cluster, 1, 1})),
+                                     entry("shared_bytes", attribute("nv.shared_bytes", 0)),
+                                     entry("cooperative", builder.getBoolAttr(false)),
+                                     entry("dependent", builder.getBoolAttr(false))});
+    function->setAttr("tileloom.recipe",
+                      dictionary({entry("version", integer(1)), entry("kernel", text(function.getSymName())),
+                                  entry("arguments", builder.getArrayAttr(arguments)),
+                                  entry("parameters", builder.getArrayAttr(parameters)), entry("launch", geometry)}));
+    return success();
+  }
+};
+
+struct HoistDescriptors : tileloom::nv::impl::NVHoistDescriptorsBase<HoistDescriptors> {
+  void runOnOperation() override {
+    getOperation()->walk([&](func::FuncOp function) {
+      if (function->hasAttr(tile::kernelAttrName) && failed(RecipeBuilder(function).build()))
+        signalPassFailure();
+    });
+  }
+};
+
+} // namespace

@@ -1,0 +1,332 @@
+//===- LowerRings.cpp - Buffers, rings and orders to mbarriers ----------------------------===//
+//
+// In: warp.buffer / ring / order and the operations on them, with stages and phases assigned. Out: nv.alloc, nv.view, nv.mbarrier.*,
+// nv.bulk.*; no ring is left.
+//
+// - Each ring has one mbarrier for each slot (each replica's slot, if the buffer is per replica). Its count is the sum over the
+//   releasing roles (analysis: arrivalsOf). An acquire waits on it, a release arrives on it.
+// - A `tma` release arrives once, expecting the summed bytes of the loads into the slot, just before the first of them; the
+//   loads complete on that barrier.
+// - A ring that one role alone acquires and releases, by `bulk_read` only, needs no mbarrier: an acquire waits until the
+//   store engine has at most depth - 1 groups still to read, in the thread that issued them, then joins the role's threads.
+// - Turn r of an order is an mbarrier that replica r waits on and replica r - 1 arrives on.
+//
+//===--------------------------------------------------------------------------------------===//
+
+#include "passes/NV/Passes.h"
+
+#include "tileloom/Analysis/Roles.h"
+#include "tileloom/Analysis/TileLayouts.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace tileloom::nv {
+#define GEN_PASS_DEF_NVLOWERRINGS
+#include "passes/NV/Passes.h.inc"
+} // namespace tileloom::nv
+
+using namespace mlir;
+using namespace tileloom;
+
+namespace {
+
+/// Storage of a buffer: one allocation of equal slots.
+struct Storage {
+  nv::AllocOp alloc;
+  int64_t depth = 0, stride = 0;
+  bool perReplica = false;
+  SmallVector<int64_t> offsets; // of the views in a slot
+};
+
+struct RingState {
+  Value barriers; // none for a ring that the store engine counts
+  bool perReplica = false;
+  int64_t depth = 0;
+};
+
+struct Lowering {
+  func::FuncOp function;
+  OpBuilder builder;
+  llvm::MapVector<Value, Storage> storages;
+  llvm::MapVector<Value, RingState> rings;
+  SmallVector<Operation *> dead, deadTokens, deadRings, deadBuffers;
+
+  explicit Lowering(func::FuncOp function) : function(function), builder(function.getContext()) {}
+
+  Type barrierType() { return nv::BarrierType::get(function.getContext()); }
+
+  static int64_t replicasOf(Value ringOrBuffer) {
+    int64_t replicas = 1;
+    for (Operation *user : ringOrBuffer.getUsers()) {
+      if (auto role = user->getParentOfType<warp::RoleOp>())
+        replicas = std::max<int64_t>(replicas, role.getReplicas());
+      if (auto ring = dyn_cast<warp::RingOp>(user))
+        replicas = std::max(replicas, replicasOf(ring.getRing()));
+    }
+    return replicas;
+  }
+
+  LogicalResult lowerBuffer(warp::BufferOp buffer) {
+    Storage storage;
+    warp::BufferType type = buffer.getBuffer().getType();
+    storage.depth = type.getDepth();
+    storage.perReplica = buffer.getPerReplica();
+    int64_t replicas = storage.perReplica ? replicasOf(buffer.getBuffer()) : 1, alignment = 16;
+    // The views' layouts are on the slots of the rings over this buffer.
+    SmallVector<nv::MemDescType> views;
+    for (Operation *ring : buffer.getBuffer().getUsers())
+      for (Operation *acquire : ring->getResult(0).getUsers())
+        if (isa<warp::AcquireOp>(acquire))
+          for (Operation *slot : acquire->getResult(0).getUsers())
+            if (isa<warp::SlotOp>(slot) && views.empty())
+              for (Value view : slot->getResults())
+                views.push_back(cast<nv::MemDescType>(view.getType()));
+    if (views.empty() && !type.getViews().empty())
+      return buffer.emitOpError("expected a role that uses its slots");
+    int64_t end = 0;
+    for (nv::MemDescType view : views) {
+      auto layout = sharedLayout(view);
+      if (!layout)
+        return buffer.emitOpError("view: ") << llvm::toString(layout.takeError());
+      int64_t need = view.getSizeBytes() >= 128 ? layout->requiredAlignment() : 16;
+      alignment = std::max(alignment, need);
+      end = llvm::alignTo(end, need);
+      storage.offsets.push_back(end);
+      end += layout->sizeBytes();
+    }
+    storage.stride = llvm::alignTo(end, alignment);
+    builder.setInsertionPoint(buffer);
+    storage.alloc = nv::AllocOp::create(builder, buffer.getLoc(), buffer.getBuffer().getType(), storage.depth * replicas,
+                                        storage.stride, alignment, IntegerAttr(), nameOf(buffer, "buffer"));
+    storages[buffer.getBuffer()] = storage;
+    deadBuffers.push_back(buffer);
+    return success();
+  }
+
+  StringAttr nameOf(Operation *op, StringRef otherwise) {
+    if (auto named = op->getAttrOfType<StringAttr>("name"))
+      return named;
+    return builder.getStringAttr(otherwise + std::to_string(storages.size() + rings.size()));
+  }
+
+  LogicalResult lowerRing(warp::RingOp ring) {
+    RingState state;
+    const Storage &storage = storages[ring.getBuffer()];
+    state.depth = storage.depth;
+    state.perReplica = storage.perReplica;
+    llvm::MapVector<Operation *, int64_t> counts; // by releasing role
+    bool onlyBulkRead = true;
+    for (Operation *user : ring.getRing().getUsers()) {
+      auto release = dyn_cast<warp::ReleaseOp>(user);
+      if (!release)
+        continue;
+      onlyBulkRead &= release.getKind() == warp::ReleaseKind::BulkRead;
+      auto role = release->getParentOfType<warp::RoleOp>();
+      int64_t count = state.perReplica ? arrivalsOf(release) / role.getReplicas() : arrivalsOf(release);
+      auto [entry, inserted] = counts.insert({role, count});
+      if (!inserted && entry->second != count)
+        return release.emitOpError("arrivals: expected the same count from every release of role @")
+               << role.getSymName() << " to this ring, found " << entry->second << " and " << count;
+    }
+    if (!counts.empty() && !onlyBulkRead) {
+      int64_t arrivals = 0, slots = state.depth * (state.perReplica ? replicasOf(ring.getRing()) : 1);
+      for (auto [role, count] : counts)
+        arrivals += count;
+      builder.setInsertionPoint(ring);
+      state.barriers = nv::AllocOp::create(builder, ring.getLoc(), barrierType(), slots, 8, 8, IntegerAttr(),
+                                           nameOf(ring, "ring"));
+      nv::MBarrierInitOp::create(builder, ring.getLoc(), state.barriers, slots, arrivals);
+    }
+    rings[ring.getRing()] = state;
+    deadRings.push_back(ring);
+    return success();
+  }
+
+  void lowerOrder(warp::OrderOp order) {
+    builder.setInsertionPoint(order);
+    RingState state;
+    state.barriers = nv::AllocOp::create(builder, order.getLoc(), barrierType(), order.getReplicas(), 8, 8, IntegerAttr(),
+                                         nameOf(order, "order"));
+    int64_t warps = 1;
+    for (Operation *user : order.getOrder().getUsers())
+      if (isa<warp::PassOp>(user))
+        warps = user->getParentOfType<warp::RoleOp>().getWarps();
+    nv::MBarrierInitOp::create(builder, order.getLoc(), state.barriers, order.getReplicas(), warps);
+    rings[order.getOrder()] = state;
+    deadRings.push_back(order);
+  }
+
+  Value constant(Location loc, int64_t value) { return arith::ConstantIntOp::create(builder, loc, value, 32); }
+
+  /// Index of a slot in storage or of its barrier in a ring.
+  Value slotIndex(warp::AcquireOp acquire, bool perReplica, int64_t depth) {
+    Location loc = acquire.getLoc();
+    if (!perReplica)
+      return acquire.getStage();
+    Value replica = warp::ReplicaIndexOp::create(builder, loc, builder.getI32Type());
+    if (depth == 1)
+      return replica;
+    return arith::AddIOp::create(builder, loc, arith::MulIOp::create(builder, loc, replica, constant(loc, depth)),
+                                 acquire.getStage());
+  }
+
+  Value barrierOf(warp::AcquireOp token, Value ring) {
+    RingState &state = rings[ring];
+    Value index = slotIndex(token, state.perReplica, state.depth);
+    return nv::BarrierAtOp::create(builder, token.getLoc(), barrierType(), state.barriers, index);
+  }
+
+  LogicalResult lowerAcquire(warp::AcquireOp acquire) {
+    if (!acquire.getStage())
+      return acquire.emitOpError("expected a stage and phase: run warp-assign-stage-phase first");
+    auto ring = acquire.getRing().getDefiningOp<warp::RingOp>();
+    RingState &state = rings[acquire.getRing()];
+    builder.setInsertionPoint(acquire);
+    if (state.barriers) {
+      nv::MBarrierWaitOp::create(builder, acquire.getLoc(), barrierOf(acquire, acquire.getRing()), acquire.getPhase());
+      return success();
+    }
+    bool released = llvm::any_of(ring.getRing().getUsers(), llvm::IsaPred<warp::ReleaseOp>);
+    if (!released) {
+      if (ring.getReleased())
+        return success(); // nobody takes the slots away: they are free for ever
+      return acquire.emitOpError("ring: expected a role that releases slots to it");
+    }
+    auto role = acquire->getParentOfType<warp::RoleOp>();
+    nv::BulkWaitOp::create(builder, acquire.getLoc(), state.depth - 1, /*read=*/true);
+    if (!isSingleThreadRole(role))
+      nv::NamedBarrierOp::create(builder, acquire.getLoc());
+    return success();
+  }
+
+  void lowerSlot(warp::SlotOp slot) {
+    auto acquire = slot.getToken().getDefiningOp<warp::AcquireOp>();
+    Value buffer = acquire.getRing().getDefiningOp<warp::RingOp>().getBuffer();
+    Storage &storage = storages[buffer];
+    builder.setInsertionPoint(slot);
+    Value index = slotIndex(acquire, storage.perReplica, storage.depth);
+    for (auto [view, offset] : llvm::zip(slot.getViews(), storage.offsets))
+      view.replaceAllUsesWith(nv::ViewOp::create(builder, slot.getLoc(), view.getType(), storage.alloc.getBase(), index,
+                                                 storage.stride, offset));
+    dead.push_back(slot);
+  }
+
+  LogicalResult lowerRelease(warp::ReleaseOp release) {
+    auto acquire = release.getToken().getDefiningOp<warp::AcquireOp>();
+    Location loc = release.getLoc();
+    dead.push_back(release);
+    switch (release.getKind()) {
+    case warp::ReleaseKind::BulkRead:
+      builder.setInsertionPoint(release);
+      nv::BulkCommitOp::create(builder, loc);
+      return success();
+    case warp::ReleaseKind::Generic:
+    case warp::ReleaseKind::Wgmma: {
+      builder.setInsertionPoint(release);
+      auto role = release->getParentOfType<warp::RoleOp>();
+      auto issuer = isSingleThreadRole(role) ? nv::Issuer::All : nv::Issuer::Warp;
+      nv::MBarrierArriveOp::create(builder, loc, barrierOf(acquire, release.getRing()), 0, issuer);
+      return success();
+    }
+    case warp::ReleaseKind::Tma: {
+      SmallVector<nv::TmaLoadOp> loads;
+      for (Operation *slot : acquire.getToken().getUsers())
+        if (isa<warp::SlotOp>(slot))
+          for (Value view : slot->getResults())
+            collectLoads(view, loads);
+      int64_t bytes = 0;
+      Operation *first = release;
+      for (nv::TmaLoadOp load : loads) {
+        if (load->getBlock() != release->getBlock())
+          return load.emitOpError("into a slot: expected in the same block as its release, found under '")
+                 << load->getParentOp()->getName() << "'";
+        bytes += load.getView().getType().getSizeBytes();
+        if (load->isBeforeInBlock(first))
+          first = load;
+      }
+      builder.setInsertionPoint(first);
+      Value barrier = barrierOf(acquire, release.getRing());
+      bool single = isSingleThreadRole(release->getParentOfType<warp::RoleOp>());
+      nv::MBarrierArriveOp::create(builder, loc, barrier, bytes, single ? nv::Issuer::All : nv::Issuer::Role);
+      for (nv::TmaLoadOp load : loads)
+        load.getBarrierMutable().assign(barrier);
+      return success();
+    }
+    case warp::ReleaseKind::CpAsync:
+    case warp::ReleaseKind::Tcgen05:
+    case warp::ReleaseKind::Remote:
+      return release.emitOpError("kind: '") << warp::stringifyReleaseKind(release.getKind()) << "' is not lowered yet";
+    }
+    llvm_unreachable("unknown release kind");
+  }
+
+  static void collectLoads(Value view, SmallVectorImpl<nv::TmaLoadOp> &loads) {
+    for (Operation *user : view.getUsers()) {
+      if (auto load = dyn_cast<nv::TmaLoadOp>(user))
+        loads.push_back(load);
+      else if (isa<nv::MemDescSliceOp, nv::MemDescTransOp>(user))
+        collectLoads(user->getResult(0), loads);
+    }
+  }
+
+  void lowerTurn(Operation *op) {
+    Location loc = op->getLoc();
+    builder.setInsertionPoint(op);
+    Value replica = warp::ReplicaIndexOp::create(builder, loc, builder.getI32Type());
+    Value barriers = rings[op->getOperand(0)].barriers;
+    if (auto await = dyn_cast<warp::AwaitOp>(op)) {
+      Value barrier = nv::BarrierAtOp::create(builder, loc, barrierType(), barriers, replica);
+      nv::MBarrierWaitOp::create(builder, loc, barrier, await.getPhase());
+    } else {
+      int64_t replicas = op->getOperand(0).getDefiningOp<warp::OrderOp>().getReplicas();
+      Value next = arith::AddIOp::create(builder, loc, replica, constant(loc, 1));
+      Value wrap = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, next, constant(loc, replicas));
+      next = arith::SelectOp::create(builder, loc, wrap, constant(loc, 0), next);
+      Value barrier = nv::BarrierAtOp::create(builder, loc, barrierType(), barriers, next);
+      nv::MBarrierArriveOp::create(builder, loc, barrier, 0, nv::Issuer::Warp);
+    }
+    dead.push_back(op);
+  }
+
+  LogicalResult run() {
+    LogicalResult result = success();
+    auto check = [&](LogicalResult step) { result = failure(failed(result) || failed(step)); };
+    function.walk([&](warp::BufferOp op) { check(lowerBuffer(op)); });
+    if (failed(result))
+      return result;
+    function.walk([&](warp::RingOp op) { check(lowerRing(op)); });
+    function.walk([&](warp::OrderOp op) { lowerOrder(op); });
+    function.walk([&](Operation *op) {
+      if (auto acquire = dyn_cast<warp::AcquireOp>(op))
+        check(lowerAcquire(acquire));
+      else if (auto release = dyn_cast<warp::ReleaseOp>(op))
+        check(lowerRelease(release));
+      else if (isa<warp::AwaitOp, warp::PassOp>(op))
+        lowerTurn(op);
+    });
+    function.walk([&](warp::SlotOp op) { lowerSlot(op); });
+    if (failed(result))
+      return result;
+    // Users first: releases and slots, then acquires, rings, buffers.
+    function.walk([&](warp::AcquireOp op) { deadTokens.push_back(op); });
+    for (SmallVectorImpl<Operation *> *list : {&dead, &deadTokens, &deadRings, &deadBuffers})
+      for (Operation *op : *list)
+        op->erase();
+    return success();
+  }
+};
+
+struct LowerRings : tileloom::nv::impl::NVLowerRingsBase<LowerRings> {
+  void runOnOperation() override {
+    getOperation()->walk([&](func::FuncOp function) {
+      if (failed(Lowering(function).run()))
+        signalPassFailure();
+    });
+  }
+};
+
+} // namespace

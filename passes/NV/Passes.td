@@ -1,0 +1,53 @@
+//===- Passes.td - Passes of the nv stage ----------------------------*- tablegen -*-===//
+
+#ifndef TILELOOM_PASSES_NV_PASSES_TD
+#define TILELOOM_PASSES_NV_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def NVAssignLayouts : Pass<"nv-assign-layouts"> {
+  let summary = "Give every tile its layout, in registers and in shared memory";
+  let description = [{
+    Anchors are the operations whose hardware fixes a layout (wgmma accumulators and A operands, tensor memory loads); layouts
+    flow from them through element-wise code, slices, reductions and loops. Where a value is needed in another layout than it has,
+    constants and splats are made again and other values get an `nv.convert_layout`. Shared memory tiles get the widest
+    swizzle that their rows allow.
+  }];
+}
+
+def NVInsertFences : Pass<"nv-insert-fences"> {
+  let summary = "Order ordinary shared memory writes before the asynchronous readers that follow";
+  let description = [{
+    A tile that a role writes with ordinary stores and then hands to a TMA store, an MMA, or another role that reads it
+    asynchronously needs a proxy fence in each writing thread, then a barrier of those threads.
+  }];
+}
+
+def NVLowerRings : Pass<"nv-lower-rings"> {
+  let summary = "Lower buffers, rings and orders to allocations and mbarriers";
+  let description = [{
+    One mbarrier for each slot of each ring. Loads into a slot complete on the barrier of the ring that the slot is
+    released to, with the bytes of all its loads summed. A ring whose only releases are `bulk_read` by the role that also
+    acquires it needs no mbarrier: the store engine's own groups count its slots.
+  }];
+}
+
+def NVAllocateShared : Pass<"nv-allocate-shared"> {
+  let summary = "Place allocations in dynamic shared memory";
+  let options = [Option<"limit", "limit", "int64_t", "232448", "Bytes of shared memory that a CTA can have">];
+}
+
+def NVAssignWarps : Pass<"nv-assign-warps"> {
+  let summary = "Give roles their warps and check register budgets";
+  let description = [{
+    Roles of whole warpgroups come first and start at warpgroup boundaries. With register budgets every warpgroup has one
+    budget, and the budgets fit in the pool that the launch gives (65536 / threads, rounded down to 8, for each thread);
+    without, the registers of a thread are capped so that the launch fits each sub-partition.
+  }];
+}
+
+def NVHoistDescriptors : Pass<"nv-hoist-descriptors"> {
+  let summary = "Turn descriptors into tensor map parameters and write the launch recipe";
+}
+
+#endif // TILELOOM_PASSES_NV_PASSES_TD

@@ -1,0 +1,94 @@
+//===- Pipelines.cpp - The stages of the compiler as pass pipelines ------------------------===//
+//
+// The order of the passes, and nothing else.
+//
+//===--------------------------------------------------------------------------------------===//
+
+#include "passes/Pipelines.h"
+
+#include "passes/Emit/Passes.h"
+#include "passes/NV/Passes.h"
+#include "passes/Warp/Passes.h"
+
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace tileloom {
+
+void buildWarpStage(OpPassManager &pm, const PipelineOptions &options) {
+  pm.addPass(warp::createWarpExpandStores());
+  pm.addPass(warp::createWarpExpandTileLoops());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(warp::createWarpVerifyRings());
+  pm.addPass(warp::createWarpAssignStagePhase());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void buildNVStage(OpPassManager &pm, const PipelineOptions &options) {
+  pm.addPass(nv::createNVAssignLayouts());
+  pm.addPass(nv::createNVInsertFences());
+  pm.addPass(nv::createNVLowerRings());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(nv::createNVAssignWarps());
+  pm.addPass(nv::createNVAllocateShared());
+  pm.addPass(nv::createNVHoistDescriptors());
+}
+
+void buildEmitStage(OpPassManager &pm, const PipelineOptions &options) {
+  pm.addPass(emit::createConvertTiles());
+  pm.addPass(emit::createLowerRoles());
+  pm.addPass(emit::createConvertPTX());
+  pm.addPass(createCSEPass());
+  pm.addPass(createSCFToControlFlowPass());
+  pm.addPass(createConvertMathToLLVMPass());
+  pm.addPass(createArithToLLVMConversionPass());
+  pm.addPass(createUBToLLVMConversionPass());
+  pm.addPass(createConvertControlFlowToLLVMPass());
+  pm.addPass(createConvertFuncToLLVMPass());
+  pm.addPass(createConvertNVVMToLLVMPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+  if (options.lineInfo) {
+    // Only .loc and .file, as nvcc -lineinfo: any other kind prints `.target ..., debug`, which turns ptxas's optimiser down.
+    LLVM::DIScopeForLLVMFuncOpPassOptions scopes;
+    scopes.emissionKind = LLVM::DIEmissionKind::DebugDirectivesOnly;
+    pm.addPass(LLVM::createDIScopeForLLVMFuncOpPass(scopes));
+  }
+}
+
+namespace {
+struct CommandLineOptions : PassPipelineOptions<CommandLineOptions> {
+  Option<std::string> chip{*this, "chip", llvm::cl::desc("target, such as sm_90a"), llvm::cl::init("sm_90a")};
+  Option<bool> lineInfo{*this, "line-info", llvm::cl::desc("debug scopes for .loc lines"), llvm::cl::init(false)};
+
+  PipelineOptions get() const { return {chip, lineInfo}; }
+};
+} // namespace
+
+void registerPipelines() {
+  PassPipelineRegistration<CommandLineOptions>(
+      "tileloom-warp", "The warp stage: expand, verify the rings, assign stage and phase",
+      [](OpPassManager &pm, const CommandLineOptions &options) { buildWarpStage(pm, options.get()); });
+  PassPipelineRegistration<CommandLineOptions>(
+      "tileloom-nv", "The nv stage: to the mechanisms of one chip",
+      [](OpPassManager &pm, const CommandLineOptions &options) { buildNVStage(pm, options.get()); });
+  PassPipelineRegistration<CommandLineOptions>(
+      "tileloom-emit", "The emit stage: to the LLVM and NVVM dialects",
+      [](OpPassManager &pm, const CommandLineOptions &options) { buildEmitStage(pm, options.get()); });
+}
+
+} // namespace tileloom

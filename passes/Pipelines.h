@@ -1,0 +1,36 @@
+//===- Pipelines.h - The stages of the compiler as pass pipelines -----------------*- C++ -*-===//
+//
+// Each stage is one function that adds its passes, in order. kernel-opt runs them one after the other in compile mode, and
+// offers each by its name (tileloom-warp, ...) as an opt tool.
+//
+//===--------------------------------------------------------------------------------------===//
+
+#ifndef TILELOOM_PASSES_PIPELINES_H
+#define TILELOOM_PASSES_PIPELINES_H
+
+#include "mlir/Pass/PassManager.h"
+
+#include <string>
+
+namespace tileloom {
+
+struct PipelineOptions {
+  std::string chip = "sm_90a"; ///< a name of Target/Chip.h
+  bool lineInfo = false;       ///< give every function a debug scope, so that PTX has .loc lines
+};
+
+/// Roles, buffers and rings: expand what is shorthand, verify the rings, assign stage and phase.
+void buildWarpStage(mlir::OpPassManager &pm, const PipelineOptions &options);
+
+/// warp and nv operations to the mechanisms of one chip.
+void buildNVStage(mlir::OpPassManager &pm, const PipelineOptions &options);
+
+/// Everything to the LLVM and NVVM dialects.
+void buildEmitStage(mlir::OpPassManager &pm, const PipelineOptions &options);
+
+/// Registers tileloom-warp, tileloom-nv and tileloom-emit, each with the options of PipelineOptions.
+void registerPipelines();
+
+} // namespace tileloom
+
+#endif // TILELOOM_PASSES_PIPELINES_H

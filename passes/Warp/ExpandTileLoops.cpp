@@ -1,0 +1,181 @@
+//===- ExpandTileLoops.cpp - for_each_tile to scf.for -------------------------------------===//
+//
+// In: warp.for_each_tile over an m x n grid of tiles. Out: scf.for over the linear tile index of this CTA (stride = CTAs, or
+// clusters of them), with the tile coordinates decoded so that `group` rows of tiles share B in L2.
+//
+// Where replicas take alternate tiles, replica r starts r tiles on and steps by R; the slots of the tiles it leaves out
+// pass it by: warp.skip moves its place in every shared ring by the number of acquires of one tile, which must not
+// depend on the tile.
+//
+//===--------------------------------------------------------------------------------------===//
+
+#include "passes/Warp/Passes.h"
+
+#include "dialects/Warp/Warp.h"
+#include "tileloom/Analysis/Roles.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace tileloom::warp {
+#define GEN_PASS_DEF_WARPEXPANDTILELOOPS
+#include "passes/Warp/Passes.h.inc"
+} // namespace tileloom::warp
+
+using namespace mlir;
+using namespace tileloom;
+using namespace tileloom::warp;
+
+namespace {
+
+struct Arith {
+  OpBuilder &builder;
+  Location loc;
+
+  Value constant(int64_t value) { return arith::ConstantIntOp::create(builder, loc, value, 32); }
+  Value add(Value a, Value b) { return arith::AddIOp::create(builder, loc, a, b); }
+  Value sub(Value a, Value b) { return arith::SubIOp::create(builder, loc, a, b); }
+  Value mul(Value a, Value b) { return arith::MulIOp::create(builder, loc, a, b); }
+  Value divu(Value a, Value b) { return arith::DivUIOp::create(builder, loc, a, b); }
+  Value minu(Value a, Value b) { return arith::MinUIOp::create(builder, loc, a, b); }
+  Value maxs(Value a, Value b) { return arith::MaxSIOp::create(builder, loc, a, b); }
+};
+
+/// How often `acquire` runs in one tile: the product of the trip counts of the loops around it, as a value before
+/// `tileLoop`. Fails with a message when that depends on the tile.
+FailureOr<Value> acquiresPerTile(AcquireOp acquire, ForEachTileOp tileLoop, Arith &math) {
+  Value count = math.constant(1);
+  for (Operation *parent = acquire->getParentOp(); parent != tileLoop; parent = parent->getParentOp()) {
+    if (auto branch = dyn_cast<scf::IfOp>(parent)) {
+      // Taken whenever a loop inside runs at all, or this replica and its neighbours would disagree; the loop's own trip
+      // count says how often.
+      if (!tileLoop.getBody().isAncestor(branch.getCondition().getParentRegion()) ||
+          acquire->getParentOfType<scf::ForOp>())
+        continue;
+    }
+    auto loop = dyn_cast<scf::ForOp>(parent);
+    if (!loop)
+      return acquire.emitOpError("in warp.for_each_tile step(replica): expected to be nested in scf.for only, found '")
+             << parent->getName() << "'";
+    for (Value bound : {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()})
+      if (tileLoop.getBody().isAncestor(bound.getParentRegion()))
+        return acquire.emitOpError("in warp.for_each_tile step(replica): expected loop bounds that are the same for all "
+                                   "tiles, found one computed in the tile loop");
+    Value one = math.constant(1);
+    Value span = math.sub(loop.getUpperBound(), loop.getLowerBound());
+    Value trips = math.divu(math.sub(math.add(math.maxs(span, math.constant(0)), loop.getStep()), one),
+                            loop.getStep());
+    count = math.mul(count, trips);
+  }
+  return count;
+}
+
+/// The extents of the tile grid as recipe expressions (docs/recipe.md), for the host to size the launch.
+void recordTiles(ForEachTileOp tileLoop, FunctionOpInterface function) {
+  Builder builder(tileLoop.getContext());
+  SmallVector<Attribute> extents;
+  for (Value extent : {tileLoop.getM(), tileLoop.getN()}) {
+    APInt constant;
+    auto argument = dyn_cast<BlockArgument>(extent);
+    if (matchPattern(extent, m_ConstantInt(&constant)))
+      extents.push_back(builder.getI64IntegerAttr(constant.getSExtValue()));
+    else if (argument && argument.getOwner()->getParentOp() == function)
+      extents.push_back(builder.getDictionaryAttr(
+          builder.getNamedAttr("argument", builder.getI64IntegerAttr(argument.getArgNumber()))));
+    else
+      return; // computed on the device: the host launches the whole machine
+  }
+  function->setAttr("nv.tiles", builder.getArrayAttr(extents));
+}
+
+LogicalResult expand(ForEachTileOp tileLoop) {
+  OpBuilder builder(tileLoop);
+  Location loc = tileLoop.getLoc();
+  Arith math{builder, loc};
+  auto role = tileLoop->getParentOfType<RoleOp>();
+  auto function = tileLoop->getParentOfType<FunctionOpInterface>();
+  auto launch = function ? function->getAttrOfType<LaunchAttr>(launchAttrName) : LaunchAttr();
+  if (function)
+    recordTiles(tileLoop, function);
+  bool clusters = launch && launch.getCluster() > 1;
+  bool alternate = tileLoop.getStep() == TileStep::Replica && role && role.getReplicas() > 1;
+  Type i32 = builder.getI32Type();
+
+  Value cta, ctas;
+  if (clusters) {
+    cta = NVVM::ClusterIdXOp::create(builder, loc, i32, LLVM::ConstantRangeAttr());
+    ctas = NVVM::ClusterDimXOp::create(builder, loc, i32, LLVM::ConstantRangeAttr());
+  } else {
+    cta = NVVM::BlockIdXOp::create(builder, loc, i32, LLVM::ConstantRangeAttr());
+    ctas = NVVM::GridDimXOp::create(builder, loc, i32, LLVM::ConstantRangeAttr());
+  }
+  Value total = math.mul(tileLoop.getM(), tileLoop.getN());
+  Value start = cta, step = ctas;
+  llvm::MapVector<Value, Value> skipped; // ring -> slots of one tile
+  if (alternate) {
+    Value replica = ReplicaIndexOp::create(builder, loc, builder.getI32Type());
+    start = math.add(cta, math.mul(replica, ctas));
+    step = math.mul(ctas, math.constant(role.getReplicas()));
+    LogicalResult result = success();
+    tileLoop.walk([&](AcquireOp acquire) {
+      auto ring = acquire.getRing().getDefiningOp<RingOp>();
+      if (ring.getBuffer().getDefiningOp<BufferOp>().getPerReplica())
+        return;
+      FailureOr<Value> count = acquiresPerTile(acquire, tileLoop, math);
+      if (failed(count)) {
+        result = failure();
+        return;
+      }
+      acquire->setAttr(alternateAttrName, builder.getUnitAttr());
+      Value &sum = skipped[acquire.getRing()];
+      sum = sum ? math.add(sum, *count) : *count;
+    });
+    if (failed(result))
+      return failure();
+    for (auto [ring, count] : skipped)
+      SkipOp::create(builder, loc, ring, math.mul(count, replica));
+  }
+
+  auto loop = scf::ForOp::create(builder, loc, start, total, step);
+  builder.setInsertionPointToStart(loop.getBody());
+  Value tile = loop.getInductionVar(), i, j;
+  if (tileLoop.getGroup() == 1) {
+    i = math.divu(tile, tileLoop.getN());
+    j = math.sub(tile, math.mul(i, tileLoop.getN()));
+  } else {
+    Value group = math.constant(tileLoop.getGroup());
+    Value perGroup = math.mul(group, tileLoop.getN());
+    Value index = math.divu(tile, perGroup);
+    Value first = math.mul(index, group);
+    Value rest = math.sub(tile, math.mul(index, perGroup));
+    Value rows = math.minu(math.sub(tileLoop.getM(), first), group);
+    j = math.divu(rest, rows);
+    i = math.add(first, math.sub(rest, math.mul(j, rows)));
+  }
+  Block &body = tileLoop.getBody().front();
+  body.getArgument(0).replaceAllUsesWith(i);
+  body.getArgument(1).replaceAllUsesWith(j);
+  loop.getBody()->getOperations().splice(std::prev(loop.getBody()->end()), body.getOperations());
+  builder.setInsertionPoint(loop.getBody()->getTerminator());
+  for (auto [ring, count] : skipped)
+    SkipOp::create(builder, loc, ring, math.mul(count, math.constant(role.getReplicas() - 1)));
+  tileLoop.erase();
+  return success();
+}
+
+struct ExpandTileLoops : tileloom::warp::impl::WarpExpandTileLoopsBase<ExpandTileLoops> {
+  void runOnOperation() override {
+    SmallVector<ForEachTileOp> loops;
+    getOperation()->walk([&](ForEachTileOp loop) { loops.push_back(loop); });
+    for (ForEachTileOp loop : loops)
+      if (failed(expand(loop)))
+        return signalPassFailure();
+  }
+};
+
+} // namespace

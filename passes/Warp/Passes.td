@@ -1,0 +1,31 @@
+//===- Passes.td - Passes of the warp stage --------------------------*- tablegen -*-===//
+
+#ifndef TILELOOM_PASSES_WARP_PASSES_TD
+#define TILELOOM_PASSES_WARP_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def WarpExpandStores : Pass<"warp-expand-stores"> {
+  let summary = "Expand warp.store into ring operations, a local store and a TMA store";
+  let dependentDialects = ["::tileloom::nv::NVDialect"];
+}
+
+def WarpExpandTileLoops : Pass<"warp-expand-tile-loops"> {
+  let summary = "Expand warp.for_each_tile into scf.for over the tiles of a CTA";
+  let description = [{
+    Where the replicas of a role take alternate tiles, adds `warp.skip` for the ring slots of the tiles that a replica
+    leaves out.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::NVVM::NVVMDialect"];
+}
+
+def WarpVerifyRings : Pass<"warp-verify-rings"> {
+  let summary = "Reject programs that can deadlock, run two phases ahead or overwrite a live slot";
+}
+
+def WarpAssignStagePhase : Pass<"warp-assign-stage-phase"> {
+  let summary = "Give every acquire its stage and phase, carried by each role through its control flow";
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
+#endif // TILELOOM_PASSES_WARP_PASSES_TD

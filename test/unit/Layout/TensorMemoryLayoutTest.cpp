@@ -1,0 +1,134 @@
+//===- TensorMemoryLayoutTest.cpp - Operand maps of tcgen05 -----------------===//
+//
+// Each layout letter against its row of the table in PTX ISA 9.7.16.10.5, the A operand, scale
+// factors as tcgen05.cp 32x128b.warpx4 leaves them, and the inverse of all.
+//
+//===----------------------------------------------------------------------===//
+#include "tileloom/Layout/TensorMemoryLayout.h"
+#include "LayoutTestSupport.h"
+#include <set>
+
+using namespace tileloom::layout;
+using Layout = TensorMemoryLayout;
+
+/// formula(m, n) -> {cta, lane, column, bit}; also: places are distinct, inside columns(), and
+/// invert.
+template <typename Fn> static void check(const Layout &layout, Fn &&formula) {
+  std::set<std::tuple<unsigned, unsigned, unsigned, unsigned>> used;
+  for (int64_t m = 0; m < layout.shape()[0]; ++m)
+    for (int64_t n = 0; n < layout.shape()[1]; ++n) {
+      auto places = layout.placesOf(m, n);
+      std::vector<TmemPlace> wanted = formula(unsigned(m), unsigned(n));
+      ASSERT_EQ(places.size(), wanted.size());
+      for (size_t i = 0; i < places.size(); ++i) {
+        ASSERT_TRUE(places[i] == wanted[i]) << layout.name().str() << " " << m << " " << n;
+        ASSERT_LT(places[i].lane, 128u);
+        ASSERT_LT(places[i].column, layout.columns());
+        ASSERT_TRUE(
+            used.insert({places[i].cta, places[i].lane, places[i].column, places[i].bit}).second);
+        ASSERT_EQ(layout.indexOf(places[i]), (Index{m, n}));
+      }
+    }
+}
+
+using Places = std::vector<TmemPlace>;
+
+TEST(TensorMemory, Accumulators) {
+  for (unsigned n : {16u, 96u, 176u, 256u}) {
+    check(get(Layout::accumulator(256, n, 2)), [](unsigned m, unsigned c) {
+      return Places{{m / 128, m % 128, c, 0}};
+    });
+    check(get(Layout::accumulator(128, n, 2)), [n](unsigned m, unsigned c) {
+      return Places{{m / 64, m % 64 + 64 * (c / (n / 2)), c % (n / 2), 0}};
+    });
+    check(get(Layout::accumulator(128, n, 1)), [](unsigned m, unsigned c) {
+      return Places{{0, m, c, 0}};
+    });
+    for (unsigned base : {0u, 16u})
+      check(get(Layout::accumulator(64, n, 1, false, base)), [=](unsigned m, unsigned c) {
+        return Places{{0, base + m % 16 + 32 * (m / 16), c, 0}};
+      });
+  }
+  for (unsigned n : {64u, 128u, 256u}) {
+    check(get(Layout::accumulator(64, n, 1, true)), [n](unsigned m, unsigned c) {
+      return Places{{0, m + 64 * (c / (n / 2)), c % (n / 2), 0}};
+    });
+    check(get(Layout::accumulator(32, n, 1, true)), [n](unsigned m, unsigned c) {
+      return Places{{0, m + 32 * (c / (n / 4)), c % (n / 4), 0}};
+    });
+  }
+}
+
+TEST(TensorMemory, ReadsBackThroughWarps) {
+  // Layout D through 32x32b, and F through the 16-lane shapes: what warp w loads from its quadrant.
+  RegisterLayout regs = get(RegisterLayout::tmemLoad32x32b({128, 48}, 4));
+  Layout d = get(Layout::accumulator(128, 48, 1));
+  RegisterLayout narrow = get(RegisterLayout::tmem(TmemShape::S16x256b, {64, 48}, 4));
+  Layout f = get(Layout::accumulator(64, 48, 1));
+  for (unsigned warp = 0; warp < 4; ++warp)
+    for (unsigned t = 0; t < 32; ++t) {
+      for (unsigned r = 0; r < 48; ++r)
+        EXPECT_EQ(d.indexOf({0, 32 * warp + t, r, 0}), regs.indexOf(r, t, warp));
+      for (unsigned r = 0; r < 24; ++r) {
+        TmemPlace place{0, 32 * warp + t / 4 + 8 * ((r >> 1) & 1),
+                        2 * (t % 4) + (r & 1) + 8 * (r >> 2), 0};
+        EXPECT_EQ(f.indexOf(place), narrow.indexOf(r, t, warp));
+      }
+    }
+}
+
+TEST(TensorMemory, OperandA) {
+  for (unsigned bits : {4u, 8u, 16u, 32u}) {
+    unsigned k = 512 / bits;
+    check(get(Layout::operandA(128, k, bits, 1)), [=](unsigned m, unsigned c) {
+      return Places{{0, m, c * bits / 32, c * bits % 32}};
+    });
+    check(get(Layout::operandA(64, k, bits, 1, 16)), [=](unsigned m, unsigned c) {
+      return Places{{0, 16 + m % 16 + 32 * (m / 16), c * bits / 32, c * bits % 32}};
+    });
+    check(get(Layout::operandA(256, k, bits, 2)), [=](unsigned m, unsigned c) {
+      return Places{{m / 128, m % 128, c * bits / 32, c * bits % 32}};
+    });
+    check(get(Layout::operandA(128, k, bits, 2)), [=](unsigned m, unsigned c) {
+      return Places{{m / 64, m % 64, c * bits / 32, c * bits % 32},
+                    {m / 64, m % 64 + 64, c * bits / 32, c * bits % 32}};
+    });
+    EXPECT_EQ(get(Layout::operandA(128, k, bits, 1)).columns(), 16);
+  }
+}
+
+TEST(TensorMemory, ScalesAreWhatTheCopyLeaves) {
+  // A block of 128 rows x 4 scales is 512 bytes, byte (m%32)*16 + (m/32)*4 + s; the copy brings row
+  // l of 16 bytes to lanes l, l+32, l+64, l+96, 4 columns.
+  for (unsigned rows : {128u, 192u, 256u}) {
+    Layout layout = get(Layout::scalesB(rows, 8));
+    unsigned blocks = (rows + 127) / 128;
+    EXPECT_EQ(layout.columns(), 8 * blocks);
+    check(layout, [&](unsigned m, unsigned k) {
+      unsigned byte = (m % 128 % 32) * 16 + (m % 128 / 32) * 4 + k % 4;
+      unsigned column = k / 4 * 4 * blocks + m / 128 * 4 + byte % 16 / 4;
+      Places places;
+      for (unsigned quadrant = 0; quadrant < 4; ++quadrant)
+        places.push_back({0, byte / 16 + 32 * quadrant, column, byte % 4 * 8});
+      return places;
+    });
+  }
+  EXPECT_EQ(get(Layout::scalesA(128, 4)).columns(), 4);
+}
+
+TEST(TensorMemory, Columns) {
+  EXPECT_EQ(get(Layout::accumulator(128, 96, 1)).allocationColumns(), 128);
+  EXPECT_EQ(get(Layout::accumulator(128, 8, 1)).allocationColumns(), 32);
+  EXPECT_EQ(get(Layout::accumulator(128, 256, 2)).columns(), 128);
+  EXPECT_EQ(get(Layout::accumulator(32, 256, 1, true)).columns(), 64);
+}
+
+TEST(TensorMemory, RefusesBadInput) {
+  expectError(Layout::accumulator(96, 64, 1), "found M = 96");
+  expectError(Layout::accumulator(256, 64, 1), "found M = 256");
+  expectError(Layout::accumulator(128, 24, 2), "found N = 24");
+  expectError(Layout::accumulator(64, 96, 1, true), "64, 128 or 256");
+  expectError(Layout::accumulator(128, 64, 1, false, 16), "first lane 16");
+  expectError(Layout::operandA(128, 8, 16, 1), "multiple of 256");
+  expectError(Layout::scalesA(64, 4), "found 64 rows");
+}

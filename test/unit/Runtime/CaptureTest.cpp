@@ -1,0 +1,128 @@
+//===- CaptureTest.cpp - Workspaces, streams and graph capture ------------===//
+//
+// The fake driver spoils a capture as the real one does: when a thread that is not in relaxed mode
+// allocates, loads or synchronises meanwhile.
+//
+//===----------------------------------------------------------------------===//
+#include "Fake.h"
+
+using namespace tileloom::runtime;
+
+namespace {
+struct CaptureTest : FakeDriver {
+  CaptureTest() {
+    set("parameters=1");
+    function<void(int, size_t, size_t)>("fakeCudaSetParameter")(0, 0, 8);
+  }
+  Kernel k = kernel(tensorA, R"({"kind": "workspace", "bytes": 1000, "zero": true})", gridOne);
+  std::vector<TileloomArgument> given = {tensor(TILELOOM_BF16, {4, 8}, {8, 1})};
+
+  /// Launches; the address of the workspace as the log shows it.
+  std::string launch(uintptr_t number) {
+    EXPECT_EQ(text(k.launch(given, stream(number))), "");
+    calls = log();
+    return line(calls, "parameter 0");
+  }
+  std::string calls;
+};
+} // namespace
+
+TEST_F(CaptureTest, OneWorkspaceForEachStream) {
+  std::string first = launch(1);
+  EXPECT_EQ(count(calls, "cuMemAlloc 1000"), 1);
+  EXPECT_NE(first, "parameter 0 0000000000000000");
+  EXPECT_EQ(launch(1), first);
+  EXPECT_EQ(count(calls, "cuMemAlloc"), 0);
+  std::string second = launch(2);
+  EXPECT_NE(second, first);
+  EXPECT_EQ(count(calls, "cuMemAlloc 1000"), 1);
+  EXPECT_EQ(launch(1), first);
+}
+
+TEST_F(CaptureTest, ZeroedBeforeFirstUseOnly) {
+  launch(1);
+  size_t zeroed = calls.find("cuMemsetD8Async");
+  ASSERT_NE(zeroed, std::string::npos);
+  EXPECT_NE(calls.substr(zeroed).find(" 0 1000 "), std::string::npos);
+  EXPECT_LT(zeroed, calls.find("cuStreamSynchronize"));
+  EXPECT_LT(calls.find("cuStreamSynchronize"), calls.find("cuLaunchKernelEx"));
+  launch(1);
+  EXPECT_EQ(count(calls, "cuMemsetD8Async"), 0);
+}
+
+TEST_F(CaptureTest, FirstUseInsideCapture) {
+  set("capture=9");
+  launch(9);
+  EXPECT_FALSE(spoilt());
+  EXPECT_EQ(count(calls, "SPOILT"), 0);
+  EXPECT_EQ(count(calls, "cuModuleLoadDataEx"), 1);
+  EXPECT_EQ(count(calls, "cuLaunchKernelEx"), 1);
+  // The zeroing happened outside the graph: not on the captured stream.
+  EXPECT_EQ(line(calls, "cuMemsetD8Async").find("stream=0x9"), std::string::npos);
+}
+
+TEST_F(CaptureTest, FirstUseWhileAnotherStreamCaptures) {
+  set("capture=9");
+  launch(1);
+  EXPECT_FALSE(spoilt());
+}
+
+TEST_F(CaptureTest, TheFakeDoesSpoil) {
+  // The two tests above mean something only if an unguarded call is caught.
+  set("capture=9");
+  cuda::Pointer pointer = 0;
+  EXPECT_EQ(runtime().driver()->memAlloc(&pointer, 8), 900);
+  EXPECT_TRUE(spoilt());
+}
+
+TEST_F(CaptureTest, ReleaseWhileAnotherStreamCaptures) {
+  launch(1);
+  set("capture=9");
+  k.release();
+  EXPECT_FALSE(spoilt());
+}
+
+TEST_F(CaptureTest, CapturedLaunchHasItsGraphsWorkspace) {
+  // A graph can be replayed on any stream, so its buffer may not be that of the stream it was
+  // captured on.
+  std::string eager = launch(9);
+  set("capture=9,graph=1");
+  std::string captured = launch(9);
+  EXPECT_NE(captured, eager);
+  EXPECT_EQ(count(calls, "cuGraphRetainUserObject 0x5001 1 1"), 1);
+  EXPECT_EQ(launch(9), captured);
+  set("graph=2");
+  std::string other = launch(9);
+  EXPECT_NE(other, captured);
+  EXPECT_NE(other, eager);
+  set("capture=0");
+  EXPECT_EQ(launch(9), eager);
+}
+
+TEST_F(CaptureTest, WorkspaceComesBackWithItsGraph) {
+  set("capture=9,graph=1");
+  std::string captured = launch(9);
+  function<void(long)>("fakeCudaDestroyGraph")(1);
+  set("graph=2");
+  EXPECT_EQ(launch(9), captured);
+  EXPECT_EQ(count(calls, "cuMemAlloc"), 0);
+  EXPECT_EQ(count(calls, "cuGraphRetainUserObject 0x5002"), 1);
+}
+
+TEST_F(CaptureTest, GraphOutlivesKernel) {
+  set("capture=9,graph=3");
+  {
+    Kernel other = kernel(tensorA, R"({"kind": "workspace", "bytes": 64})", gridOne);
+    EXPECT_EQ(text(other.launch(given, stream(9))), "");
+    other.release();
+  }
+  function<void(long)>("fakeCudaDestroyGraph")(3);
+}
+
+TEST_F(CaptureTest, FailedAllocation) {
+  set("fail=cuMemAlloc_v2,fail_code=2");
+  EXPECT_EQ(text(k.launch(given, stream(1))),
+            "cuMemAlloc of 1000 bytes of workspace: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory");
+  set("fail=");
+  launch(1);
+}
