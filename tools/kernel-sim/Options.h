@@ -28,8 +28,8 @@ struct ToolOptions {
 /// False after --help. Throws LoadError.
 bool parseOptions(int argc, char **argv, ToolOptions &options);
 int runTool(ToolOptions &options);
-/// Adds the arguments and the launch shape of a recipe (docs/recipe.md).
-void applyRecipe(const ToolOptions &options, ArgumentList &arguments, Launch &launch);
+/// Fills in the launch that a recipe (docs/recipe.md) describes; returns the parameter bytes.
+std::vector<uint8_t> applyRecipe(const ToolOptions &options, ArgumentList &arguments, Launch &launch);
 
 } // namespace sim
 } // namespace tileloom

@@ -51,14 +51,16 @@ int runTool(ToolOptions &o) {
     return 0;
   }
   ArgumentList arguments(sim.memory());
-  if (!o.recipe.empty())
-    applyRecipe(o, arguments, o.launch);
-  else
+  if (!o.recipe.empty()) {
+    o.launch.parameters = applyRecipe(o, arguments, o.launch);
+    if (o.launch.grid.count() == 0)
+      return 0; // an empty problem launches nothing
+  } else {
+    o.launch.kernel = o.kernel;
     for (const std::string &a : o.arguments)
       arguments.add(a);
-  if (!o.kernel.empty() || o.launch.kernel.empty())
-    o.launch.kernel = o.kernel;
-  o.launch.parameters = arguments.parameterBytes(sim.kernel(o.launch.kernel));
+    o.launch.parameters = arguments.parameterBytes(sim.kernel(o.launch.kernel));
+  }
   o.launch.options.timeline = !o.trace.empty() || o.summary;
   // Later schedules start from the same contents.
   std::vector<std::vector<uint8_t>> initial;

@@ -61,7 +61,7 @@ template <class T> static std::vector<uint8_t> bytesOfValue(T v) {
   return b;
 }
 
-void ArgumentList::add(const std::string &text) {
+std::vector<uint8_t> ArgumentList::addValue(const std::string &text) {
   size_t colon = text.find(':');
   std::string kind = text.substr(0, colon);
   std::string rest = colon == std::string::npos ? "" : text.substr(colon + 1);
@@ -84,13 +84,13 @@ void ArgumentList::add(const std::string &text) {
       fillTensor(*t, parts.size() > 3 ? parts[3] : "zeros");
     }
     HostTensor &added = addTensor(std::move(t));
-    if (kind == "buf")
-      values.push_back(bytesOfValue(added.address));
-  } else if (kind == "ref") {
-    values.push_back(bytesOfValue(tensor(rest).address));
-  } else if (kind == "tmap") {
-    addTensorMap(rest);
-  } else {
+    return kind == "buf" ? bytesOfValue(added.address) : std::vector<uint8_t>();
+  }
+  if (kind == "ref")
+    return bytesOfValue(tensor(rest).address);
+  if (kind == "tmap")
+    return tensorMap(rest);
+  {
     Element e;
     if (!parseElement(kind, e))
       throw LoadError("--arg " + text + ": unknown kind '" + kind +
@@ -106,14 +106,14 @@ void ArgumentList::add(const std::string &text) {
       uint64_t i = parseInteger(rest, "--arg " + text);
       std::memcpy(b.data(), &i, b.size());
     }
-    values.push_back(b);
+    return b;
   }
 }
 
 /// NAME:box=64x128[:dims=..][:strides=..][:swizzle=128][:type=bf16][:promotion=256][:fill=nan]
 /// [:interleave=0][:elementstrides=..][:offset=bytes]; dims and box innermost first, strides in bytes
 /// of all dimensions but the innermost. Defaults: the whole buffer, densely.
-void ArgumentList::addTensorMap(const std::string &text) {
+std::vector<uint8_t> ArgumentList::tensorMap(const std::string &text) {
   std::vector<std::string> parts = splitText(text, ':');
   HostTensor &t = tensor(parts[0]);
   TensorMap map;
@@ -181,7 +181,7 @@ void ArgumentList::addTensorMap(const std::string &text) {
     throw LoadError("tensor map of '" + t.name + "': " + error);
   std::vector<uint8_t> blob(tensorMapBytes);
   encode(map, blob.data());
-  values.push_back(blob);
+  return blob;
 }
 
 std::vector<uint8_t> ArgumentList::parameterBytes(const KernelInfo &kernel) const {

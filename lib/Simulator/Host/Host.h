@@ -61,16 +61,21 @@ public:
   explicit ArgumentList(Memory &memory) : memory(memory) {}
   /// i32:5, i64:7, f32:1.5, buf:name:bf16:128x64:random, buf:name@file.npy, ref:name,
   /// tmap:name:box=64x128:swizzle=128...
-  void add(const std::string &text);
+  void add(const std::string &text) {
+    std::vector<uint8_t> bytes = addValue(text);
+    if (!bytes.empty())
+      values.push_back(std::move(bytes));
+  }
+  /// The same, but the bytes are returned; empty for `tensor`.
+  std::vector<uint8_t> addValue(const std::string &text);
   /// Lays the arguments out as the kernel declares them.
   std::vector<uint8_t> parameterBytes(const KernelInfo &kernel) const;
   HostTensor &tensor(const std::string &name);
   HostTensor &addTensor(std::unique_ptr<HostTensor> t);
-  void addBytes(std::vector<uint8_t> bytes) { values.push_back(std::move(bytes)); }
   const std::vector<std::unique_ptr<HostTensor>> &all() const { return tensors; }
 
 private:
-  void addTensorMap(const std::string &text);
+  std::vector<uint8_t> tensorMap(const std::string &text);
   Memory &memory;
   std::vector<std::unique_ptr<HostTensor>> tensors;
   std::vector<std::vector<uint8_t>> values;
