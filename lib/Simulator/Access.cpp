@@ -52,14 +52,18 @@ Actor genericActor(const Warp &w) {
   return a;
 }
 
-void learn(Clocks &c, uint32_t actor, uint32_t epoch, bool proxied) {
-  for (Clock *k : {&c.seen, &c.proxied}) {
-    if (k->size() <= actor)
-      k->resize(actor + 1, 0);
-    (*k)[actor] = std::max((*k)[actor], epoch);
-    if (!proxied)
-      return;
-  }
+static void raise(Clock &clock, uint32_t actor, uint32_t epoch) {
+  if (clock.size() <= actor)
+    clock.resize(actor + 1, 0);
+  clock[actor] = std::max(clock[actor], epoch);
+}
+
+void learn(Clocks &c, uint32_t actor, uint32_t epoch, bool proxied, bool tensor) {
+  raise(c.seen, actor, epoch);
+  if (proxied)
+    raise(c.proxied, actor, epoch);
+  if (tensor)
+    raise(c.tensor, actor, epoch);
 }
 
 void learn(Warp &w, uint32_t actor, uint32_t epoch, bool proxied) {

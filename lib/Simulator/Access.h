@@ -56,7 +56,7 @@ void acquireFrom(Warp &w, const Clocks &from);
 /// Raises what a warp knows of one actor (an asynchronous stream that it has waited for).
 /// `proxied`: also what the asynchronous proxy may see (not so for cp.async, which is generic).
 void learn(Warp &w, uint32_t actor, uint32_t epoch, bool proxied = true);
-void learn(Clocks &c, uint32_t actor, uint32_t epoch, bool proxied = true);
+void learn(Clocks &c, uint32_t actor, uint32_t epoch, bool proxied = true, bool tensor = false);
 
 inline uint32_t warpActor(const Cta &cta, uint32_t warp) {
   return cta.rank * cta.cluster->grid->actorsPerCta + warp;

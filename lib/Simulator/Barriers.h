@@ -32,6 +32,7 @@ BarrierPlace barrierOf(Warp &w, uint32_t rank, uint32_t offset);
 struct AsyncArrival {
   uint32_t actor = 0, epoch = 0; // 0, 0: the barrier's own stream
   bool proxied = true;
+  bool tensor = false; // tcgen05.commit: an implicit fence::before_thread_sync
   uint64_t time = 0;
 };
 /// complete_tx of a finished copy. `line` is for reports.

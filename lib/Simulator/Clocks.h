@@ -32,9 +32,11 @@ inline void joinInto(Clock &to, const Clock &from) {
 
 struct Clocks {
   Clock seen, proxied;
+  Clock tensor; // what tcgen05.fence::before_thread_sync has ordered; empty without tensor memory
   void join(const Clocks &other) {
     joinInto(seen, other.seen);
     joinInto(proxied, other.proxied);
+    joinInto(tensor, other.tensor);
   }
   bool empty() const { return seen.empty(); }
 };

@@ -134,6 +134,8 @@ static std::unique_ptr<Cta> makeCta(Cluster &cluster, uint32_t rank, const uint3
       w->clocks.seen.assign(size_t(g.actorsPerCta) * g.clusterSize, 0);
       w->clocks.proxied = w->clocks.seen;
       w->clocks.seen[w->actor] = 1;
+      if (p.usesTensorMemory)
+        w->clocks.tensor = w->tensorSeen.seen = w->clocks.proxied;
     }
     fillInitialSlots(*w);
     cta->warps.push_back(std::move(w));

@@ -65,7 +65,7 @@ static void finishAsync(Cluster &c, BarrierPlace b, const AsyncArrival &from, co
     return;
   }
   if (c.checking(CheckRaces) && from.epoch)
-    learn(info.clocks, from.actor, from.epoch, from.proxied);
+    learn(info.clocks, from.actor, from.epoch, from.proxied, from.tensor);
   info.time = std::max(info.time, from.time);
   ++c.progress;
   if (r.completed)
@@ -287,6 +287,7 @@ Step wait(Warp &w, const Instr &in) {
     if (last) {
       if (!(in.sub & Relaxed))
         acquireFrom(w, last->done);
+      w.block(WaitInfo::TryWait, address, parity);
       finishWait(w, ready);
     }
     return Step::Next;

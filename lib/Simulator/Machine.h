@@ -123,7 +123,8 @@ struct Warp {
   std::vector<BulkState> cpAsync;               // by lane, non-bulk
   uint32_t bulkSequence = 0;
   uint32_t tensorSequence = 0;
-  std::vector<uint32_t> tensorLoadRegs; // registers of unwaited tcgen05.ld
+  Clocks tensorSeen; // what tcgen05.fence::after_thread_sync has made visible
+  std::vector<uint32_t> tensorLoadRegs; // registers of tcgen05.ld that have not been waited for
   bool tensorStores = false;
   uint32_t maxRegisters = 0;
   uint64_t clusterToken = 0;

@@ -51,7 +51,6 @@ class _Argument(ctypes.Structure):
 _TMA_TYPE = {"i8": 0, "u8": 0, "e4m3": 0, "e5m2": 0, "i1": 0, "i16": 1, "u16": 1, "u32": 2, "i32": 3, "u64": 4, "i64": 5,
              "f16": 6, "f32": 7, "f64": 8, "bf16": 9, "tf32": 11}
 _SWIZZLE = {None: 0, 0: 0, 32: 1, 64: 2, 128: 3, "128a32": 4, "128a32f8": 5, "128a64": 6}
-_SCALAR = {"b1": ctypes.c_uint8}
 _lib = None
 
 
@@ -308,4 +307,5 @@ def _bind(kernel, value, spec, a, buffers):
         return
     value.kind = library.SCALAR
     value.element = elements.NUMBER[spec["element"]]
-    value.value = elements.scalar_bits(spec["element"], a)
+    name = spec["element"]
+    value.value = int(a) & 0xFFFFFFFFFFFFFFFF if elements.is_integer(name) else elements.float_bits(name, float(a))

@@ -1,6 +1,0 @@
-#include "Decoder.h"
-#include "Tensor.h"
-namespace tileloom { namespace sim {
-void checkTensorLeaks(Cta &) {}
-void registerTensor(DecodeTable &) {}
-}}
