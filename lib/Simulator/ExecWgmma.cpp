@@ -231,6 +231,7 @@ void checkOperands(Warp &w, const Instr &in, const Properties &p, bool scaleD) {
       report(w, "uninitialised", "accumulator register " + w.program->registerNames[refs[i]] +
                                      " is added to but was never written");
     w.written[refs[i]] = ~0u;
+    w.fenceMark[refs[i]] = 0; // the chain of accumulators needs no fence
   }
   if (p.aInRegisters)
     for (unsigned i = firstDef - 4; i < firstDef; ++i)
