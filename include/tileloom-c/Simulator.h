@@ -1,8 +1,8 @@
 //===- Simulator.h - C API of the PTX simulator ---------------------------===//
 //
 // Runs emitted PTX on the CPU with all checks: load a module, register host memory, launch with raw
-// parameter bytes, read the findings as text or JSON. No GPU, driver or LLVM is needed. One handle may
-// be used by one thread at a time. No function throws or aborts on bad input.
+// parameter bytes, read the findings as text or JSON. No GPU, driver or LLVM is needed. One handle
+// may be used by one thread at a time. No function throws or aborts on bad input.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILELOOM_C_SIMULATOR_H
@@ -39,8 +39,8 @@ typedef struct TileloomSimLaunch {
   uint64_t maxSteps;  ///< stop after so many warp instructions
   uint32_t threads;   ///< host threads
   uint32_t multiprocessors; ///< %nsmid; 132
-  uint32_t timeline;  ///< keep a trace and a summary
-  uint32_t fastMath;  ///< fp32 accumulation instead of the bit model of the tensor cores
+  uint32_t timeline;        ///< keep a trace and a summary
+  uint32_t fastMath;        ///< fp32 accumulation instead of the bit model of the tensor cores
 } TileloomSimLaunch;
 
 TILELOOM_API TileloomSimulator *tileloomSimCreate(void);
@@ -49,15 +49,18 @@ TILELOOM_API void tileloomSimRelease(TileloomSimulator *sim);
 TILELOOM_API const char *tileloomSimError(TileloomSimulator *sim);
 
 /// Parses, checks and decodes a PTX module.
-TILELOOM_API TileloomSimStatus tileloomSimLoad(TileloomSimulator *sim, const char *ptx, size_t size);
+TILELOOM_API TileloomSimStatus tileloomSimLoad(TileloomSimulator *sim, const char *ptx,
+                                               size_t size);
 
-/// Registers host memory as global memory. `address` 0 lets the simulator choose (addresses are then
-/// the same in every run); otherwise it is the device address. Returns the address, 0 on failure.
+/// Registers host memory as global memory. `address` 0 lets the simulator choose (addresses are
+/// then the same in every run); otherwise it is the device address. Returns the address, 0 on
+/// failure.
 TILELOOM_API uint64_t tileloomSimAddBuffer(TileloomSimulator *sim, const char *name, void *host,
                                            uint64_t size, uint64_t address, int writable);
 TILELOOM_API void tileloomSimRemoveBuffer(TileloomSimulator *sim, uint64_t address);
 
-TILELOOM_API TileloomSimStatus tileloomSimRun(TileloomSimulator *sim, const TileloomSimLaunch *launch);
+TILELOOM_API TileloomSimStatus tileloomSimRun(TileloomSimulator *sim,
+                                              const TileloomSimLaunch *launch);
 
 /// Results of the last run; valid until the next call on the handle.
 TILELOOM_API const char *tileloomSimFindingsText(TileloomSimulator *sim);

@@ -90,7 +90,7 @@ TileloomSimStatus tileloomSimRun(TileloomSimulator *sim, const TileloomSimLaunch
   return guarded(sim, [&] {
     Launch launch;
     launch.kernel = l->kernel ? l->kernel : "";
-    auto dim = [](const uint32_t (&d)[3]) {
+    auto dim = [](const uint32_t(&d)[3]) {
       return Dim3{d[0] ? d[0] : 1, d[1] ? d[1] : 1, d[2] ? d[2] : 1};
     };
     launch.grid = dim(l->grid);
@@ -100,8 +100,9 @@ TileloomSimStatus tileloomSimRun(TileloomSimulator *sim, const TileloomSimLaunch
     launch.parameters.assign(l->parameters, l->parameters + l->parameterBytes);
     for (uint32_t i = 0; i < l->tensorMapCount; ++i) {
       if (uint64_t(l->tensorMapOffsets[i]) + tensorMapBytes > l->parameterBytes)
-        throw LoadError("tensor map at offset " + std::to_string(l->tensorMapOffsets[i]) + " passes the " +
-                        std::to_string(l->parameterBytes) + " bytes of parameters");
+        throw LoadError("tensor map at offset " + std::to_string(l->tensorMapOffsets[i]) +
+                        " passes the " + std::to_string(l->parameterBytes) +
+                        " bytes of parameters");
       convertTensorMap(launch.parameters.data() + l->tensorMapOffsets[i]);
     }
     std::string error;

@@ -161,8 +161,7 @@ static std::string describeAccess(const Cluster &c, const AccessRecord &r) {
   std::string s = what + " of warp " + std::to_string(r.warp);
   if (c.grid->clusterSize > 1)
     s += " of CTA rank " + std::to_string(r.cta);
-  return s + " at line " + std::to_string(r.line) +
-         (r.async ? " (asynchronous proxy)" : "");
+  return s + " at line " + std::to_string(r.line) + (r.async ? " (asynchronous proxy)" : "");
 }
 
 static void reportConflict(Warp &w, const AccessCheck &check, const SharedPlace &p,
@@ -246,8 +245,8 @@ uint8_t *globalPlace(Warp &w, uint64_t address, uint32_t bytes, uint32_t align, 
     return nullptr;
   }
   if (writes(mode) && !r->writable) {
-    report(w, "read-only", name + "write to read-only " + w.cluster->grid->memory->describe(address),
-           lane);
+    report(w, "read-only",
+           name + "write to read-only " + w.cluster->grid->memory->describe(address), lane);
     return nullptr;
   }
   return r->host + (address - r->base);

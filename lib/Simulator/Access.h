@@ -31,8 +31,8 @@ struct SharedPlace {
   explicit operator bool() const { return cta != nullptr; }
 };
 
-/// Resolves a 32-bit shared address; `anyCta`: shared::cluster, else only the own CTA. Checks bounds
-/// and alignment (0: none) and reports.
+/// Resolves a 32-bit shared address; `anyCta`: shared::cluster, else only the own CTA. Checks
+/// bounds and alignment (0: none) and reports.
 SharedPlace sharedPlace(Warp &w, uint32_t address, uint32_t bytes, uint32_t align, bool anyCta,
                         int lane, const char *what = nullptr);
 /// Tells the race and initialisation checks.

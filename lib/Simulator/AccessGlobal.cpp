@@ -54,9 +54,9 @@ void noteGlobal(Warp &w, uint64_t address, uint32_t bytes, Mode mode, const Acto
       } else {
         ordered = order.knows(uint32_t(w.cta->linear), g.cta, g.epoch);
       }
-      bool proxied = g.async || !actor.async || g.cluster != c.linear ||
-                     (g.actor < w.clocks.proxied.size() &&
-                      w.clocks.proxied[g.actor] >= g.actorEpoch);
+      bool proxied =
+          g.async || !actor.async || g.cluster != c.linear ||
+          (g.actor < w.clocks.proxied.size() && w.clocks.proxied[g.actor] >= g.actorEpoch);
       // Words written in part may have been shared fairly by two writers.
       bool fair = (g.partial || !whole) && mode == Mode::Write;
       if ((!ordered || !proxied) && !fair) {
@@ -65,8 +65,7 @@ void noteGlobal(Warp &w, uint64_t address, uint32_t bytes, Mode mode, const Acto
                          " at line " + std::to_string(g.line);
         std::string verb = mode == Mode::Read ? "reads " : "writes ";
         if (!ordered)
-          report(w, "race",
-                 verb + where + " without being ordered after its write by " + by, lane);
+          report(w, "race", verb + where + " without being ordered after its write by " + by, lane);
         else
           report(w, "missing-proxy-fence",
                  verb + where + " through the asynchronous proxy; it was written by " + by +
@@ -112,8 +111,8 @@ uint8_t *place(Warp &w, Space space, uint64_t address, uint32_t bytes, uint32_t 
         for (uint32_t at = p.offset & ~7u; at < p.offset + bytes; at += 8)
           if (BarrierInfo *b = p.cta->barrier(at); b && b->live) {
             report(w, "mbarrier-overwritten",
-                   "ordinary write to the live mbarrier at " + hex(at) +
-                       " (initialised at line " + std::to_string(b->initLine) + ")",
+                   "ordinary write to the live mbarrier at " + hex(at) + " (initialised at line " +
+                       std::to_string(b->initLine) + ")",
                    lane);
             return nullptr;
           }
@@ -139,7 +138,8 @@ uint8_t *place(Warp &w, Space space, uint64_t address, uint32_t bytes, uint32_t 
     if (offset + bytes > g.parameters.size() || writes(mode)) {
       report(w, "out-of-bounds",
              std::to_string(bytes) + " bytes at parameter offset " + hex(offset) +
-                 "; the kernel has " + hex(g.parameters.size()) + " bytes of parameters (read only)",
+                 "; the kernel has " + hex(g.parameters.size()) +
+                 " bytes of parameters (read only)",
              lane);
       return nullptr;
     }

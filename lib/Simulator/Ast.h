@@ -38,7 +38,7 @@ struct Statement {
   uint32_t line = 0;
   int32_t guard = -1; // predicate register
   bool guardNegated = false;
-  uint32_t scope = 0; // the {} that it stands in
+  uint32_t scope = 0;               // the {} that it stands in
   std::vector<std::string_view> op; // "ld", "global", "b32", ...
   std::vector<Operand> operands;
   std::string_view text() const { return {begin, size_t(end - begin)}; }

@@ -1,7 +1,8 @@
 //===- AsyncOps.h - Operations that complete later ---------------*- C++ -*-===//
 //
-// TMA and bulk copies, cp.async, remote stores and tcgen05 operations are queued here and completed by
-// the scheduler: in issue order after the other warps had a turn, or, with a seed, after random delays.
+// TMA and bulk copies, cp.async, remote stores and tcgen05 operations are queued here and completed
+// by the scheduler: in issue order after the other warps had a turn, or, with a seed, after random
+// delays.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILELOOM_LIB_SIMULATOR_ASYNCOPS_H
@@ -19,9 +20,9 @@ namespace sim {
 
 struct AsyncOp {
   uint64_t id = 0;
-  uint64_t due = 0;    // scheduler round
-  uint64_t after = 0;  // not before this operation (same in-order stream); 0: none
-  uint64_t time = 0;   // cycles at which it completes in the cost model
+  uint64_t due = 0;   // scheduler round
+  uint64_t after = 0; // not before this operation (same in-order stream); 0: none
+  uint64_t time = 0;  // cycles at which it completes in the cost model
   uint32_t cta = 0, line = 0;
   const char *what = "";
   std::function<void()> complete;

@@ -1,7 +1,7 @@
 //===- Barriers.h - mbarrier objects in the machine --------------*- C++ -*-===//
 //
-// The 8 bytes of an mbarrier (engine: tileloom/Simulator/Mbarrier.h) together with its clocks: used by
-// the mbarrier instructions and by everything that completes on one.
+// The 8 bytes of an mbarrier (engine: tileloom/Simulator/Mbarrier.h) together with its clocks: used
+// by the mbarrier instructions and by everything that completes on one.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILELOOM_LIB_SIMULATOR_BARRIERS_H
@@ -36,10 +36,13 @@ struct AsyncArrival {
   uint64_t time = 0;
 };
 /// complete_tx of a finished copy. `line` is for reports.
-void completeBytes(Cluster &c, BarrierPlace b, uint32_t bytes, const AsyncArrival &from, const char *what,
-                   uint32_t line);
+void completeBytes(Cluster &c, BarrierPlace b, uint32_t bytes, const AsyncArrival &from,
+                   const char *what, uint32_t line);
 /// An arrive-on that an asynchronous operation triggers (tcgen05.commit, cp.async.mbarrier.arrive).
-void arriveAsync(Cluster &c, BarrierPlace b, const AsyncArrival &from, const char *what, uint32_t line);
+void arriveAsync(Cluster &c, BarrierPlace b, const AsyncArrival &from, const char *what,
+                 uint32_t line);
+/// Bookkeeping of a phase that has just completed.
+void phaseDone(Cluster &c, BarrierInfo &info);
 /// Epoch of the copies that complete in the current phase.
 inline uint32_t barrierEpoch(const BarrierPlace &b) {
   return b.info() ? uint32_t(b.info()->phase + 1) : 1;

@@ -51,9 +51,9 @@ Actor bulkStream(Warp &w, const char *what) {
   return a;
 }
 
-std::vector<LoadTarget> loadTargets(Warp &w, uint32_t dst, uint32_t bytes, uint32_t align, uint32_t mbar,
-                                    bool multicast, uint32_t mask, unsigned group, int lane,
-                                    const char *what) {
+std::vector<LoadTarget> loadTargets(Warp &w, uint32_t dst, uint32_t bytes, uint32_t align,
+                                    uint32_t mbar, bool multicast, uint32_t mask, unsigned group,
+                                    int lane, const char *what) {
   std::vector<LoadTarget> targets;
   if (!multicast) {
     SharedPlace p = sharedPlace(w, dst, bytes, align, true, lane, what);
@@ -62,8 +62,10 @@ std::vector<LoadTarget> loadTargets(Warp &w, uint32_t dst, uint32_t bytes, uint3
       return targets;
     bool pair = group == 2 && (p.cta->rank ^ 1) == b.cta->rank;
     if (b.cta != p.cta && !pair) {
-      report(w, "bad-mbarrier", std::string(what) + " to CTA rank " + std::to_string(p.cta->rank) +
-                                    " with an mbarrier in CTA rank " + std::to_string(b.cta->rank), lane);
+      report(w, "bad-mbarrier",
+             std::string(what) + " to CTA rank " + std::to_string(p.cta->rank) +
+                 " with an mbarrier in CTA rank " + std::to_string(b.cta->rank),
+             lane);
       return targets;
     }
     targets.push_back({p.cta, b});
@@ -71,8 +73,10 @@ std::vector<LoadTarget> loadTargets(Warp &w, uint32_t dst, uint32_t bytes, uint3
   }
   uint32_t all = uint32_t(w.cluster->ctas.size());
   if (mask >> all)
-    report(w, "bad-multicast", std::string(what) + ": multicast mask " + hex(mask) + " names CTAs past the cluster's " +
-                                   std::to_string(all), lane);
+    report(w, "bad-multicast",
+           std::string(what) + ": multicast mask " + hex(mask) + " names CTAs past the cluster's " +
+               std::to_string(all),
+           lane);
   uint32_t barrierRank = mbar >> 24;
   for (uint32_t r = 0; r < all; ++r) {
     if (!(mask >> r & 1))
@@ -89,7 +93,8 @@ std::vector<LoadTarget> loadTargets(Warp &w, uint32_t dst, uint32_t bytes, uint3
 }
 
 void takeCacheHints(Decoder &d) {
-  while (d.takeOneOf({"L2::cache_hint", "L2::64B", "L2::128B", "L2::256B", "L1::evict_last"}) >= 0) {
+  while (d.takeOneOf({"L2::cache_hint", "L2::64B", "L2::128B", "L2::256B", "L1::evict_last"}) >=
+         0) {
   }
 }
 

@@ -1,14 +1,14 @@
 //===- Clocks.h - Happens-before ---------------------------------*- C++ -*-===//
 //
-// Vector clocks over the actors of a cluster. An actor is a warp, or one of the asynchronous streams
-// that belong to it or to an mbarrier:
+// Vector clocks over the actors of a cluster. An actor is a warp, or one of the asynchronous
+// streams that belong to it or to an mbarrier:
 //   warp         its own (generic proxy) accesses; epoch = number of its releases
 //   bulk(warp)   accesses of its bulk-group copies; epoch = sequence number of the copy
 //   wgmma(warp)  shared memory reads of its wgmmas; epoch = wgmma group
 //   tensor(warp) accesses of the tcgen05 operations that it issued; epoch = sequence number
 //   barrier(i)   accesses of the copies that complete on mbarrier i; epoch = phase + 1
-// A warp knows epoch e of an actor when its clock says so; `proxied` is the same restricted to what a
-// proxy fence has made visible to the asynchronous proxy (PTX ISA 8.9.5).
+// A warp knows epoch e of an actor when its clock says so; `proxied` is the same restricted to what
+// a proxy fence has made visible to the asynchronous proxy (PTX ISA 8.9.5).
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILELOOM_LIB_SIMULATOR_CLOCKS_H
@@ -46,8 +46,8 @@ struct AccessRecord {
   uint32_t actor = 0, epoch = 0, line = 0;
   uint16_t cta = 0, warp = 0; // rank in the cluster, warp of the CTA
   uint32_t globalCta = 0;
-  bool async = false;         // by the asynchronous proxy
-  const char *what = "";      // "st.shared", "TMA load", ...
+  bool async = false;    // by the asynchronous proxy
+  const char *what = ""; // "st.shared", "TMA load", ...
 };
 
 } // namespace sim

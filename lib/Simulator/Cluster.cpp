@@ -1,7 +1,7 @@
 //===- Cluster.cpp - Building and ending clusters -------------------------===//
 //
-// Lays out a cluster of CTAs: shared memory with its shadow, warps with their register files, values
-// of the special registers, clocks; and checks what a CTA leaves behind when it ends.
+// Lays out a cluster of CTAs: shared memory with its shadow, warps with their register files,
+// values of the special registers, clocks; and checks what a CTA leaves behind when it ends.
 //
 //===----------------------------------------------------------------------===//
 #include "Access.h"
@@ -24,47 +24,88 @@ static uint32_t initialValue(const InitialSlot &s, const Warp &w, uint32_t lane)
   const Cta &cta = *w.cta;
   uint32_t t = w.id * 32 + lane;
   switch (s.kind) {
-  case InitialSlot::TidX: return t % b.x;
-  case InitialSlot::TidY: return t / b.x % b.y;
-  case InitialSlot::TidZ: return t / (b.x * b.y);
-  case InitialSlot::NtidX: return b.x;
-  case InitialSlot::NtidY: return b.y;
-  case InitialSlot::NtidZ: return b.z;
-  case InitialSlot::CtaidX: return cta.id[0];
-  case InitialSlot::CtaidY: return cta.id[1];
-  case InitialSlot::CtaidZ: return cta.id[2];
-  case InitialSlot::NctaidX: return n.x;
-  case InitialSlot::NctaidY: return n.y;
-  case InitialSlot::NctaidZ: return n.z;
-  case InitialSlot::LaneId: return lane;
-  case InitialSlot::WarpId: return w.id;
-  case InitialSlot::NwarpId: return g.warpsPerCta;
-  case InitialSlot::SmId: return uint32_t(cta.linear % g.launch.options.smCount);
-  case InitialSlot::NsmId: return g.launch.options.smCount;
-  case InitialSlot::GridId: return 1;
-  case InitialSlot::MaskEq: return 1u << lane;
-  case InitialSlot::MaskLe: return lane == 31 ? ~0u : (2u << lane) - 1;
-  case InitialSlot::MaskLt: return (1u << lane) - 1;
-  case InitialSlot::MaskGe: return ~((1u << lane) - 1);
-  case InitialSlot::MaskGt: return lane == 31 ? 0 : ~((2u << lane) - 1);
-  case InitialSlot::ClusterIdX: return cta.id[0] / c.x;
-  case InitialSlot::ClusterIdY: return cta.id[1] / c.y;
-  case InitialSlot::ClusterIdZ: return cta.id[2] / c.z;
-  case InitialSlot::NclusterIdX: return n.x / c.x;
-  case InitialSlot::NclusterIdY: return n.y / c.y;
-  case InitialSlot::NclusterIdZ: return n.z / c.z;
-  case InitialSlot::ClusterCtaX: return cta.id[0] % c.x;
-  case InitialSlot::ClusterCtaY: return cta.id[1] % c.y;
-  case InitialSlot::ClusterCtaZ: return cta.id[2] % c.z;
-  case InitialSlot::ClusterNctaX: return c.x;
-  case InitialSlot::ClusterNctaY: return c.y;
-  case InitialSlot::ClusterNctaZ: return c.z;
-  case InitialSlot::ClusterRank: return cta.rank;
-  case InitialSlot::ClusterSize: return g.clusterSize;
-  case InitialSlot::IsExplicitCluster: return g.clusterSize > 1 ? ~0u : 0;
-  case InitialSlot::DynamicShared: return g.launch.dynamicShared;
-  case InitialSlot::TotalShared: return g.sharedBytes - SharedBase;
-  case InitialSlot::SharedSymbol: return cta.rank << 24 | uint32_t(s.value);
+  case InitialSlot::TidX:
+    return t % b.x;
+  case InitialSlot::TidY:
+    return t / b.x % b.y;
+  case InitialSlot::TidZ:
+    return t / (b.x * b.y);
+  case InitialSlot::NtidX:
+    return b.x;
+  case InitialSlot::NtidY:
+    return b.y;
+  case InitialSlot::NtidZ:
+    return b.z;
+  case InitialSlot::CtaidX:
+    return cta.id[0];
+  case InitialSlot::CtaidY:
+    return cta.id[1];
+  case InitialSlot::CtaidZ:
+    return cta.id[2];
+  case InitialSlot::NctaidX:
+    return n.x;
+  case InitialSlot::NctaidY:
+    return n.y;
+  case InitialSlot::NctaidZ:
+    return n.z;
+  case InitialSlot::LaneId:
+    return lane;
+  case InitialSlot::WarpId:
+    return w.id;
+  case InitialSlot::NwarpId:
+    return g.warpsPerCta;
+  case InitialSlot::SmId:
+    return uint32_t(cta.linear % g.launch.options.smCount);
+  case InitialSlot::NsmId:
+    return g.launch.options.smCount;
+  case InitialSlot::GridId:
+    return 1;
+  case InitialSlot::MaskEq:
+    return 1u << lane;
+  case InitialSlot::MaskLe:
+    return lane == 31 ? ~0u : (2u << lane) - 1;
+  case InitialSlot::MaskLt:
+    return (1u << lane) - 1;
+  case InitialSlot::MaskGe:
+    return ~((1u << lane) - 1);
+  case InitialSlot::MaskGt:
+    return lane == 31 ? 0 : ~((2u << lane) - 1);
+  case InitialSlot::ClusterIdX:
+    return cta.id[0] / c.x;
+  case InitialSlot::ClusterIdY:
+    return cta.id[1] / c.y;
+  case InitialSlot::ClusterIdZ:
+    return cta.id[2] / c.z;
+  case InitialSlot::NclusterIdX:
+    return n.x / c.x;
+  case InitialSlot::NclusterIdY:
+    return n.y / c.y;
+  case InitialSlot::NclusterIdZ:
+    return n.z / c.z;
+  case InitialSlot::ClusterCtaX:
+    return cta.id[0] % c.x;
+  case InitialSlot::ClusterCtaY:
+    return cta.id[1] % c.y;
+  case InitialSlot::ClusterCtaZ:
+    return cta.id[2] % c.z;
+  case InitialSlot::ClusterNctaX:
+    return c.x;
+  case InitialSlot::ClusterNctaY:
+    return c.y;
+  case InitialSlot::ClusterNctaZ:
+    return c.z;
+  case InitialSlot::ClusterRank:
+    return cta.rank;
+  case InitialSlot::ClusterSize:
+    return g.clusterSize;
+  case InitialSlot::IsExplicitCluster:
+    return g.clusterSize > 1 ? ~0u : 0;
+  case InitialSlot::DynamicShared:
+    return g.launch.dynamicShared;
+  case InitialSlot::TotalShared:
+    return g.sharedBytes - SharedBase;
+  case InitialSlot::SharedSymbol:
+    return cta.rank << 24 | uint32_t(s.value);
   }
   return 0;
 }

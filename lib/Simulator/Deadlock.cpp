@@ -1,7 +1,7 @@
 //===- Deadlock.cpp - Who waits for what ----------------------------------===//
 //
-// The report of a run that cannot go on: one note for each waiting group of threads, with the barrier,
-// the phase that it waits for, and the counts that are missing.
+// The report of a run that cannot go on: one note for each waiting group of threads, with the
+// barrier, the phase that it waits for, and the counts that are missing.
 //
 //===----------------------------------------------------------------------===//
 #include "Access.h"
@@ -42,8 +42,8 @@ static std::string describeWait(const Warp &w, const Group &g) {
   case WaitInfo::BulkGroup:
     return "waits for its copies";
   case WaitInfo::Registers:
-    return "waits in setmaxnreg for " + std::to_string(i.detail) +
-           " registers a thread; it has " + std::to_string(w.maxRegisters) + " and the pool has " +
+    return "waits in setmaxnreg for " + std::to_string(i.detail) + " registers a thread; it has " +
+           std::to_string(w.maxRegisters) + " and the pool has " +
            std::to_string(cta.registerPool) + " registers left, " +
            std::to_string((i.detail - w.maxRegisters) * 32) + " are needed";
   case WaitInfo::TensorAlloc:
@@ -89,8 +89,9 @@ void reportDeadlock(Cluster &c, const char *why) {
       }
       for (const Join &j : w->joins)
         if (j.inUse && j.arrived)
-          add(*cta, *w, j.arrived, ", line " + std::to_string(p.code[j.pc].line) +
-                                       ": wait for the other lanes of the warp to come here");
+          add(*cta, *w, j.arrived,
+              ", line " + std::to_string(p.code[j.pc].line) +
+                  ": wait for the other lanes of the warp to come here");
     }
   }
   for (auto &[key, warps] : notes) {
@@ -102,10 +103,12 @@ void reportDeadlock(Cluster &c, const char *why) {
       size_t k = i;
       while (k + 1 < warps.size() && warps[k + 1] == warps[k] + 1)
         ++k;
-      list += (list.empty() ? "" : ",") + std::to_string(warps[i]) + (k > i ? "-" + std::to_string(warps[k]) : "");
+      list += (list.empty() ? "" : ",") + std::to_string(warps[i]) +
+              (k > i ? "-" + std::to_string(warps[k]) : "");
       i = k + 1;
     }
-    f.notes.push_back(key.substr(0, bar) + (warps.size() > 1 ? " warps " : " warp ") + list + key.substr(bar + 1));
+    f.notes.push_back(key.substr(0, bar) + (warps.size() > 1 ? " warps " : " warp ") + list +
+                      key.substr(bar + 1));
   }
   c.report(f);
   c.failed = true;

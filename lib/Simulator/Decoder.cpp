@@ -116,8 +116,8 @@ std::string_view Decoder::takeAny() {
 
 void Decoder::finishModifiers() {
   if (!left.empty())
-    fail("unsupported modifier '." + std::string(left.front()) + "' of '" +
-         std::string(st->op[0]) + "'");
+    fail("unsupported modifier '." + std::string(left.front()) + "' of '" + std::string(st->op[0]) +
+         "'");
 }
 
 const Operand &Decoder::operand(size_t i) const {

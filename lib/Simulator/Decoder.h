@@ -18,10 +18,44 @@ namespace tileloom {
 namespace sim {
 
 enum class Ty : uint8_t {
-  None, Pred, B8, U8, S8, B16, U16, S16, B32, U32, S32, B64, U64, S64, B128,
-  F16, BF16, F32, F64, TF32, F16x2, BF16x2, F32x2, U16x2, S16x2,
-  E4M3x2, E5M2x2, E2M1x2, E2M3x2, E3M2x2, UE8M0x2, E4M3x4, E5M2x4, E2M1x4, E2M3x4, E3M2x4,
-  E4M3, E5M2
+  None,
+  Pred,
+  B8,
+  U8,
+  S8,
+  B16,
+  U16,
+  S16,
+  B32,
+  U32,
+  S32,
+  B64,
+  U64,
+  S64,
+  B128,
+  F16,
+  BF16,
+  F32,
+  F64,
+  TF32,
+  F16x2,
+  BF16x2,
+  F32x2,
+  U16x2,
+  S16x2,
+  E4M3x2,
+  E5M2x2,
+  E2M1x2,
+  E2M3x2,
+  E3M2x2,
+  UE8M0x2,
+  E4M3x4,
+  E5M2x4,
+  E2M1x4,
+  E2M3x4,
+  E3M2x4,
+  E4M3,
+  E5M2
 };
 unsigned bytesOf(Ty t);
 bool isSigned(Ty t);
@@ -74,7 +108,7 @@ public:
   struct Address {
     int32_t slot = 0;
     int64_t offset = 0;
-    bool wide = false; // the slot holds 64 bits
+    bool wide = false;            // the slot holds 64 bits
     Space space = Space::Generic; // of a symbol
     bool isSymbol = false;
     bool isLocalParam = false;
@@ -90,9 +124,9 @@ public:
 private:
   struct Frame {
     const Function *function = nullptr;
-    std::vector<int32_t> slots;      // of its registers
+    std::vector<int32_t> slots; // of its registers
     std::vector<uint32_t> ids;
-    std::vector<int64_t> localOffsets; // of its locals
+    std::vector<int64_t> localOffsets;                     // of its locals
     std::unordered_map<std::string, int64_t> paramOffsets; // formal name -> local memory offset
     std::unordered_map<std::string, uint32_t> labels;
     std::vector<std::pair<uint32_t, std::string>> branches;

@@ -1,7 +1,7 @@
 //===- DecoderControl.cpp - Functions, branches, calls --------------------===//
 //
-// Walks a function's statements, expands calls in place, and patches branch targets. A call binds the
-// callee's .param variables to the caller's, so passing parameters costs no instruction.
+// Walks a function's statements, expands calls in place, and patches branch targets. A call binds
+// the callee's .param variables to the caller's, so passing parameters costs no instruction.
 //
 //===----------------------------------------------------------------------===//
 #include "Decoder.h"

@@ -16,7 +16,7 @@ namespace {
 enum Op : uint32_t { Add, Min, Max, Inc, Dec, And, Or, Xor, Exch, Cas };
 // sub: bits 0-7 op, 8-15 ReduceType, 16-18 state space, bit 19 no result, bit 20 any CTA,
 // bit 21 packed halves.
-enum : uint32_t { NoResult = 1 << 19, AnyCta = 1 << 20, Packed = 1 << 21, RelaxedSem = 1 << 22 };
+constexpr uint32_t NoResult = 1 << 19, AnyCta = 1 << 20, Packed = 1 << 21, RelaxedSem = 1 << 22;
 
 template <class T> bool swapWord(uint8_t *p, T &expected, T desired) {
   return __atomic_compare_exchange_n(reinterpret_cast<T *>(p), &expected, desired, false,
@@ -32,13 +32,15 @@ uint64_t combine(uint32_t sub, uint64_t old, uint64_t b, uint64_t c) {
   ReduceType t = ReduceType(sub >> 8 & 0xFF);
   if (sub & Packed) {
     uint64_t low = reduceElement(ReduceOp(op), t, old & 0xFFFF, b & 0xFFFF, false) & 0xFFFF;
-    uint64_t high = reduceElement(ReduceOp(op), t, old >> 16 & 0xFFFF, b >> 16 & 0xFFFF, false) & 0xFFFF;
+    uint64_t high =
+        reduceElement(ReduceOp(op), t, old >> 16 & 0xFFFF, b >> 16 & 0xFFFF, false) & 0xFFFF;
     return low | high << 16;
   }
   return reduceElement(ReduceOp(op), t, old, b, false);
 }
 
-template <class T> uint64_t update(uint8_t *p, uint32_t sub, uint64_t b, uint64_t c, bool &changed) {
+template <class T>
+uint64_t update(uint8_t *p, uint32_t sub, uint64_t b, uint64_t c, bool &changed) {
   T old = __atomic_load_n(reinterpret_cast<T *>(p), __ATOMIC_SEQ_CST);
   T next;
   do
@@ -77,7 +79,9 @@ template <class T> Step atomic(Warp &w, const Instr &in) {
   return Step::Next;
 }
 
-struct Wide { uint64_t low, high; };
+struct Wide {
+  uint64_t low, high;
+};
 Step atomic128(Warp &w, const Instr &in) {
   const int32_t *list = w.program->lists.data() + in.list;
   eachLane(w.active, [&](unsigned lane) {
@@ -102,9 +106,14 @@ Step atomic128(Warp &w, const Instr &in) {
 
 void decodeAtomic(Decoder &d, bool isRed) {
   Space s = Space::Generic;
-  if (d.take("global")) s = Space::Global;
-  else if (d.take("shared") || d.take("shared::cta")) s = Space::Shared;
-  else if (d.take("shared::cluster")) { s = Space::Shared; d.in.sub |= AnyCta; }
+  if (d.take("global"))
+    s = Space::Global;
+  else if (d.take("shared") || d.take("shared::cta"))
+    s = Space::Shared;
+  else if (d.take("shared::cluster")) {
+    s = Space::Shared;
+    d.in.sub |= AnyCta;
+  }
   if (d.take("async"))
     d.fail("red.async is not supported");
   d.takeOneOf({"relaxed", "acquire", "release", "acq_rel"});
@@ -118,23 +127,51 @@ void decodeAtomic(Decoder &d, bool isRed) {
   Ty t = d.needType();
   ReduceType r = ReduceType::U32;
   switch (t) {
-  case Ty::U32: r = ReduceType::U32; break;
-  case Ty::S32: r = ReduceType::S32; break;
-  case Ty::U64: r = ReduceType::U64; break;
-  case Ty::S64: r = ReduceType::S64; break;
-  case Ty::F16: r = ReduceType::F16; break;
-  case Ty::BF16: r = ReduceType::BF16; break;
-  case Ty::F16x2: r = ReduceType::F16; d.in.sub |= Packed; break;
-  case Ty::BF16x2: r = ReduceType::BF16; d.in.sub |= Packed; break;
-  case Ty::F32: r = ReduceType::F32; break;
-  case Ty::F64: r = ReduceType::F64; break;
-  case Ty::B32: r = ReduceType::B32; break;
-  case Ty::B64: r = ReduceType::B64; break;
-  case Ty::B16: case Ty::B128:
+  case Ty::U32:
+    r = ReduceType::U32;
+    break;
+  case Ty::S32:
+    r = ReduceType::S32;
+    break;
+  case Ty::U64:
+    r = ReduceType::U64;
+    break;
+  case Ty::S64:
+    r = ReduceType::S64;
+    break;
+  case Ty::F16:
+    r = ReduceType::F16;
+    break;
+  case Ty::BF16:
+    r = ReduceType::BF16;
+    break;
+  case Ty::F16x2:
+    r = ReduceType::F16;
+    d.in.sub |= Packed;
+    break;
+  case Ty::BF16x2:
+    r = ReduceType::BF16;
+    d.in.sub |= Packed;
+    break;
+  case Ty::F32:
+    r = ReduceType::F32;
+    break;
+  case Ty::F64:
+    r = ReduceType::F64;
+    break;
+  case Ty::B32:
+    r = ReduceType::B32;
+    break;
+  case Ty::B64:
+    r = ReduceType::B64;
+    break;
+  case Ty::B16:
+  case Ty::B128:
     if (op != Exch && op != Cas)
       d.fail("this type allows only exch and cas");
     break;
-  default: d.fail("type is not supported by an atomic");
+  default:
+    d.fail("type is not supported by an atomic");
   }
   if (s != Space::Shared)
     d.program.usesGlobalAtomics = true;
@@ -161,7 +198,10 @@ void decodeAtomic(Decoder &d, bool isRed) {
   }
   d.in.sub |= uint32_t(op) | uint32_t(r) << 8 | uint32_t(s) << 16;
   unsigned bytes = bytesOf(t);
-  d.emit(bytes == 16 ? atomic128 : bytes == 8 ? atomic<uint64_t> : bytes == 4 ? atomic<uint32_t> : atomic<uint16_t>,
+  d.emit(bytes == 16  ? atomic128
+         : bytes == 8 ? atomic<uint64_t>
+         : bytes == 4 ? atomic<uint32_t>
+                      : atomic<uint16_t>,
          0, 20);
 }
 

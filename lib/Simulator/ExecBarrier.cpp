@@ -35,9 +35,10 @@ void arriveNamed(Warp &w, const Instr &in, NamedBarrier &b, uint32_t id) {
   if (counted) {
     count = w.reg<uint32_t>(in.b)[w.firstLane()];
     if (!count || count % 32 || count > w.cta->warps.size() * 32)
-      report(w, "named-barrier", "barrier " + std::to_string(id) + ": thread count " + std::to_string(count) +
-                                     "; a multiple of 32 from 32 to " + std::to_string(w.cta->warps.size() * 32) +
-                                     " is needed");
+      report(w, "named-barrier",
+             "barrier " + std::to_string(id) + ": thread count " + std::to_string(count) +
+                 "; a multiple of 32 from 32 to " + std::to_string(w.cta->warps.size() * 32) +
+                 " is needed");
   } else {
     count = uint32_t(w.cta->warps.size()) * 32;
   }
@@ -46,14 +47,15 @@ void arriveNamed(Warp &w, const Instr &in, NamedBarrier &b, uint32_t id) {
     b.counted = counted;
     b.reduction = (in.sub & 7) == RedAnd ? 1 : 0;
   } else if (b.expected != count) {
-    report(w, "named-barrier", "barrier " + std::to_string(id) + " is used with " + std::to_string(count) +
-                                   " threads; the warps that have arrived wait for " + std::to_string(b.expected));
+    report(w, "named-barrier",
+           "barrier " + std::to_string(id) + " is used with " + std::to_string(count) +
+               " threads; the warps that have arrived wait for " + std::to_string(b.expected));
   }
   // PTX forbids a second arrival of a warp, but ping-pong kernels start by arriving at their own
   // barrier and the hardware counts both.
   if (b.arrivedWarps >> w.id & 1 && w.cluster->checking(CheckStrict))
-    report(w, "named-barrier", "the warp arrives twice at barrier " + std::to_string(id) +
-                                   " before it has completed");
+    report(w, "named-barrier",
+           "the warp arrives twice at barrier " + std::to_string(id) + " before it has completed");
   b.arrivedLanes[w.id] |= w.active;
   if ((b.arrivedLanes[w.id] & w.live) == w.live) {
     b.arrived += 32;
@@ -164,7 +166,8 @@ Step clusterArrive(Warp &w, const Instr &in) {
 
 Step clusterWait(Warp &w, const Instr &) {
   Cluster &c = *w.cluster;
-  if (c.clusterGeneration == w.clusterToken && (c.clusterLanes[w.cta->rank][w.id] & w.active) != w.active) {
+  if (c.clusterGeneration == w.clusterToken &&
+      (c.clusterLanes[w.cta->rank][w.id] & w.active) != w.active) {
     report(w, "cluster-barrier", "barrier.cluster.wait without an arrive before it");
     return Step::Next;
   }

@@ -15,27 +15,45 @@ enum Cmp : uint8_t { Eq, Ne, Lt, Le, Gt, Ge, Equ, Neu, Ltu, Leu, Gtu, Geu, Num, 
 template <Cmp C, class T> inline bool compare(T a, T b) {
   bool nan = a != a || b != b;
   switch (C) {
-  case Eq: return a == b;
-  case Ne: return a != b && !nan;
-  case Lt: return a < b;
-  case Le: return a <= b;
-  case Gt: return a > b;
-  case Ge: return a >= b;
-  case Equ: return nan || a == b;
-  case Neu: return nan || a != b;
-  case Ltu: return nan || a < b;
-  case Leu: return nan || a <= b;
-  case Gtu: return nan || a > b;
-  case Geu: return nan || a >= b;
-  case Num: return !nan;
-  case Nan: return nan;
+  case Eq:
+    return a == b;
+  case Ne:
+    return a != b && !nan;
+  case Lt:
+    return a < b;
+  case Le:
+    return a <= b;
+  case Gt:
+    return a > b;
+  case Ge:
+    return a >= b;
+  case Equ:
+    return nan || a == b;
+  case Neu:
+    return nan || a != b;
+  case Ltu:
+    return nan || a < b;
+  case Leu:
+    return nan || a <= b;
+  case Gtu:
+    return nan || a > b;
+  case Geu:
+    return nan || a >= b;
+  case Num:
+    return !nan;
+  case Nan:
+    return nan;
   }
   return false;
 }
 
 template <class T> inline T load(const void *p, unsigned i) { return static_cast<const T *>(p)[i]; }
-struct Half { uint16_t bits; };
-struct BHalf { uint16_t bits; };
+struct Half {
+  uint16_t bits;
+};
+struct BHalf {
+  uint16_t bits;
+};
 template <class T> struct Value {
   static T get(T v, bool) { return v; }
 };
@@ -56,7 +74,7 @@ template <> struct Value<BHalf> {
 };
 
 // sub: bit 0 ftz, bits 1-2 combination (0 none, 1 and, 2 or, 3 xor), bit 3 negated c.
-enum : uint32_t { SFtz = 1, SNeg = 8 };
+constexpr uint32_t SFtz = 1, SNeg = 8;
 
 template <class T, Cmp C> uint32_t compareMask(Warp &w, const Instr &in) {
   const T *a = w.reg<T>(in.a), *b = w.reg<T>(in.b);
@@ -96,9 +114,11 @@ template <class H, Cmp C> Step setpPacked(Warp &w, const Instr &in) {
   uint32_t low = 0, high = 0;
   eachLane(w.active, [&](unsigned i) {
     low |= uint32_t(compare<C>(Value<H>::get(H{uint16_t(a[i])}, ftz),
-                               Value<H>::get(H{uint16_t(b[i])}, ftz))) << i;
+                               Value<H>::get(H{uint16_t(b[i])}, ftz)))
+           << i;
     high |= uint32_t(compare<C>(Value<H>::get(H{uint16_t(a[i] >> 16)}, ftz),
-                                Value<H>::get(H{uint16_t(b[i] >> 16)}, ftz))) << i;
+                                Value<H>::get(H{uint16_t(b[i] >> 16)}, ftz)))
+            << i;
   });
   low = combine(w, in, low);
   high = combine(w, in, high);
@@ -109,35 +129,44 @@ template <class H, Cmp C> Step setpPacked(Warp &w, const Instr &in) {
 }
 
 template <class T> Handler pick(Cmp c, bool toRegister) {
-#define CASE(X) case X: return toRegister ? set<T, X> : setp<T, X>;
+#define CASE(X)                                                                                    \
+  case X:                                                                                          \
+    return toRegister ? set<T, X> : setp<T, X>;
   switch (c) {
-    CASE(Eq) CASE(Ne) CASE(Lt) CASE(Le) CASE(Gt) CASE(Ge) CASE(Equ) CASE(Neu) CASE(Ltu) CASE(Leu)
-    CASE(Gtu) CASE(Geu) CASE(Num) CASE(Nan)
+    CASE(Eq)
+    CASE(Ne)
+    CASE(Lt)
+    CASE(Le) CASE(Gt) CASE(Ge) CASE(Equ) CASE(Neu) CASE(Ltu) CASE(Leu) CASE(Gtu) CASE(Geu) CASE(Num)
+        CASE(Nan)
   }
 #undef CASE
   return nullptr;
 }
 template <class H> Handler pickPacked(Cmp c) {
-#define CASE(X) case X: return setpPacked<H, X>;
+#define CASE(X)                                                                                    \
+  case X:                                                                                          \
+    return setpPacked<H, X>;
   switch (c) {
-    CASE(Eq) CASE(Ne) CASE(Lt) CASE(Le) CASE(Gt) CASE(Ge) CASE(Equ) CASE(Neu) CASE(Ltu) CASE(Leu)
-    CASE(Gtu) CASE(Geu) CASE(Num) CASE(Nan)
+    CASE(Eq)
+    CASE(Ne)
+    CASE(Lt)
+    CASE(Le) CASE(Gt) CASE(Ge) CASE(Equ) CASE(Neu) CASE(Ltu) CASE(Leu) CASE(Gtu) CASE(Geu) CASE(Num)
+        CASE(Nan)
   }
 #undef CASE
   return nullptr;
 }
 template <class T> Handler pickInteger(Cmp c, bool toRegister) {
-#define CASE(X) case X: return toRegister ? set<T, X> : setp<T, X>;
-  switch (c) {
-    CASE(Eq) CASE(Ne) CASE(Lt) CASE(Le) CASE(Gt) CASE(Ge)
-  default: return nullptr;
-  }
+#define CASE(X)                                                                                    \
+  case X:                                                                                          \
+    return toRegister ? set<T, X> : setp<T, X>;
+  switch (c) { CASE(Eq) CASE(Ne) CASE(Lt) CASE(Le) CASE(Gt) CASE(Ge) default : return nullptr; }
 #undef CASE
 }
 
 void decodeSet(Decoder &d, bool toRegister) {
-  int c = d.takeOneOf({"eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu",
-                       "num", "nan"});
+  int c = d.takeOneOf(
+      {"eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"});
   if (c < 0) { // lo, ls, hi, hs: unsigned names
     c = d.takeOneOf({"lo", "ls", "hi", "hs"});
     if (c < 0)
@@ -173,19 +202,47 @@ void decodeSet(Decoder &d, bool toRegister) {
   Cmp k = Cmp(c);
   Handler h = nullptr;
   switch (t) {
-  case Ty::B16: case Ty::U16: h = pickInteger<uint16_t>(k, toRegister); break;
-  case Ty::S16: h = pickInteger<int16_t>(k, toRegister); break;
-  case Ty::B32: case Ty::U32: h = pickInteger<uint32_t>(k, toRegister); break;
-  case Ty::S32: h = pickInteger<int32_t>(k, toRegister); break;
-  case Ty::B64: case Ty::U64: h = pickInteger<uint64_t>(k, toRegister); break;
-  case Ty::S64: h = pickInteger<int64_t>(k, toRegister); break;
-  case Ty::F32: h = pick<float>(k, toRegister); break;
-  case Ty::F64: h = pick<double>(k, toRegister); break;
-  case Ty::F16: h = pick<Half>(k, toRegister); break;
-  case Ty::BF16: h = pick<BHalf>(k, toRegister); break;
-  case Ty::F16x2: h = toRegister ? nullptr : pickPacked<Half>(k); break;
-  case Ty::BF16x2: h = toRegister ? nullptr : pickPacked<BHalf>(k); break;
-  default: break;
+  case Ty::B16:
+  case Ty::U16:
+    h = pickInteger<uint16_t>(k, toRegister);
+    break;
+  case Ty::S16:
+    h = pickInteger<int16_t>(k, toRegister);
+    break;
+  case Ty::B32:
+  case Ty::U32:
+    h = pickInteger<uint32_t>(k, toRegister);
+    break;
+  case Ty::S32:
+    h = pickInteger<int32_t>(k, toRegister);
+    break;
+  case Ty::B64:
+  case Ty::U64:
+    h = pickInteger<uint64_t>(k, toRegister);
+    break;
+  case Ty::S64:
+    h = pickInteger<int64_t>(k, toRegister);
+    break;
+  case Ty::F32:
+    h = pick<float>(k, toRegister);
+    break;
+  case Ty::F64:
+    h = pick<double>(k, toRegister);
+    break;
+  case Ty::F16:
+    h = pick<Half>(k, toRegister);
+    break;
+  case Ty::BF16:
+    h = pick<BHalf>(k, toRegister);
+    break;
+  case Ty::F16x2:
+    h = toRegister ? nullptr : pickPacked<Half>(k);
+    break;
+  case Ty::BF16x2:
+    h = toRegister ? nullptr : pickPacked<BHalf>(k);
+    break;
+  default:
+    break;
   }
   if (!h)
     d.fail("type and comparison do not go together");
@@ -226,7 +283,9 @@ void registerCompare(DecodeTable &t) {
     d.in.c = d.usePred(d.operand(3), negated);
     d.in.sub = negated;
     d.in.d = d.def(d.operand(0), ty);
-    d.emit(bytesOf(ty) == 8 ? selp<uint64_t> : bytesOf(ty) == 4 ? selp<uint32_t> : selp<uint16_t>,
+    d.emit(bytesOf(ty) == 8   ? selp<uint64_t>
+           : bytesOf(ty) == 4 ? selp<uint32_t>
+                              : selp<uint16_t>,
            FlagPhiLike);
   };
   t["slct"] = [](Decoder &d) {

@@ -28,8 +28,9 @@ Step setMaxRegisters(Warp &w, const Instr &in) {
   uint32_t &pool = w.cta->registerPool;
   if (in.sub) { // inc
     if (want < have) {
-      report(w, "setmaxnreg", "setmaxnreg.inc to " + std::to_string(want) + " registers, the warp has " +
-                                  std::to_string(have));
+      report(w, "setmaxnreg",
+             "setmaxnreg.inc to " + std::to_string(want) + " registers, the warp has " +
+                 std::to_string(have));
       w.maxRegisters = want;
       return Step::Next;
     }
@@ -42,8 +43,9 @@ Step setMaxRegisters(Warp &w, const Instr &in) {
     finishWait(w, w.time);
   } else {
     if (want > have) {
-      report(w, "setmaxnreg", "setmaxnreg.dec to " + std::to_string(want) + " registers, the warp has " +
-                                  std::to_string(have));
+      report(w, "setmaxnreg",
+             "setmaxnreg.dec to " + std::to_string(want) + " registers, the warp has " +
+                 std::to_string(have));
       return Step::Next;
     }
     pool += (have - want) * 32;

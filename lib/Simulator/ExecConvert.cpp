@@ -1,7 +1,7 @@
 //===- ExecConvert.cpp - cvt (PTX ISA 9.7.9.21) ---------------------------===//
 //
-// Conversions between integers, floats and the packed narrow formats. The hot pairs have handlers of
-// their own; the rest takes one general path over Formats.h.
+// Conversions between integers, floats and the packed narrow formats. The hot pairs have handlers
+// of their own; the rest takes one general path over Formats.h.
 //
 //===----------------------------------------------------------------------===//
 #include "Lanes.h"
@@ -15,18 +15,51 @@ namespace {
 
 bool formatOfType(Ty t, Format &f) {
   switch (t) {
-  case Ty::F64: f = Format::F64; return true;
-  case Ty::F32: case Ty::F32x2: f = Format::F32; return true;
-  case Ty::F16: case Ty::F16x2: f = Format::F16; return true;
-  case Ty::BF16: case Ty::BF16x2: f = Format::BF16; return true;
-  case Ty::TF32: f = Format::TF32; return true;
-  case Ty::E4M3x2: case Ty::E4M3x4: case Ty::E4M3: f = Format::E4M3; return true;
-  case Ty::E5M2x2: case Ty::E5M2x4: case Ty::E5M2: f = Format::E5M2; return true;
-  case Ty::E2M1x2: case Ty::E2M1x4: f = Format::E2M1; return true;
-  case Ty::E2M3x2: case Ty::E2M3x4: f = Format::E2M3; return true;
-  case Ty::E3M2x2: case Ty::E3M2x4: f = Format::E3M2; return true;
-  case Ty::UE8M0x2: f = Format::UE8M0; return true;
-  default: return false;
+  case Ty::F64:
+    f = Format::F64;
+    return true;
+  case Ty::F32:
+  case Ty::F32x2:
+    f = Format::F32;
+    return true;
+  case Ty::F16:
+  case Ty::F16x2:
+    f = Format::F16;
+    return true;
+  case Ty::BF16:
+  case Ty::BF16x2:
+    f = Format::BF16;
+    return true;
+  case Ty::TF32:
+    f = Format::TF32;
+    return true;
+  case Ty::E4M3x2:
+  case Ty::E4M3x4:
+  case Ty::E4M3:
+    f = Format::E4M3;
+    return true;
+  case Ty::E5M2x2:
+  case Ty::E5M2x4:
+  case Ty::E5M2:
+    f = Format::E5M2;
+    return true;
+  case Ty::E2M1x2:
+  case Ty::E2M1x4:
+    f = Format::E2M1;
+    return true;
+  case Ty::E2M3x2:
+  case Ty::E2M3x4:
+    f = Format::E2M3;
+    return true;
+  case Ty::E3M2x2:
+  case Ty::E3M2x4:
+    f = Format::E3M2;
+    return true;
+  case Ty::UE8M0x2:
+    f = Format::UE8M0;
+    return true;
+  default:
+    return false;
   }
 }
 /// Bits of an element inside a packed word: 4 for e2m1, else the container.
@@ -35,10 +68,24 @@ unsigned elementBits(Format f) {
 }
 unsigned elementsOf(Ty t) {
   switch (t) {
-  case Ty::F16x2: case Ty::BF16x2: case Ty::F32x2: case Ty::E4M3x2: case Ty::E5M2x2:
-  case Ty::E2M1x2: case Ty::E2M3x2: case Ty::E3M2x2: case Ty::UE8M0x2: return 2;
-  case Ty::E4M3x4: case Ty::E5M2x4: case Ty::E2M1x4: case Ty::E2M3x4: case Ty::E3M2x4: return 4;
-  default: return 1;
+  case Ty::F16x2:
+  case Ty::BF16x2:
+  case Ty::F32x2:
+  case Ty::E4M3x2:
+  case Ty::E5M2x2:
+  case Ty::E2M1x2:
+  case Ty::E2M3x2:
+  case Ty::E3M2x2:
+  case Ty::UE8M0x2:
+    return 2;
+  case Ty::E4M3x4:
+  case Ty::E5M2x4:
+  case Ty::E2M1x4:
+  case Ty::E2M3x4:
+  case Ty::E3M2x4:
+    return 4;
+  default:
+    return 1;
   }
 }
 
@@ -85,12 +132,13 @@ Step general(Warp &w, const Instr &in) {
         if (isSigned(c.from)) {
           int64_t x = int64_t(r), low = isSigned(c.to) ? -(int64_t(1) << (toBits - 1)) : 0;
           int64_t high = isSigned(c.to) ? int64_t((uint64_t(1) << (toBits - 1)) - 1)
-                         : toBits == 64 ? INT64_MAX : int64_t((uint64_t(1) << toBits) - 1);
+                         : toBits == 64 ? INT64_MAX
+                                        : int64_t((uint64_t(1) << toBits) - 1);
           r = uint64_t(x < low ? low : x > high ? high : x);
         } else {
           uint64_t high = toBits == 64 && !isSigned(c.to) ? ~uint64_t(0)
-                          : isSigned(c.to) ? (uint64_t(1) << (toBits - 1)) - 1
-                                           : (uint64_t(1) << toBits) - 1;
+                          : isSigned(c.to)                ? (uint64_t(1) << (toBits - 1)) - 1
+                                                          : (uint64_t(1) << toBits) - 1;
           r = r > high ? high : r;
         }
       }
@@ -101,7 +149,8 @@ Step general(Warp &w, const Instr &in) {
       r = intToFloat(c.toFormat, extend(v, fromBits, isSigned(c.from)), isSigned(c.from),
                      c.options.rounding);
       if (c.sat)
-        r = encode(c.toFormat, [](double d) { return d > 0 ? (d < 1 ? d : 1) : 0; }(decode(c.toFormat, r)));
+        r = encode(c.toFormat,
+                   [](double d) { return d > 0 ? (d < 1 ? d : 1) : 0; }(decode(c.toFormat, r)));
     } else if (c.integral) {
       r = roundToIntegral(c.toFormat, v, c.options.rounding, c.options.ftz, c.sat);
     } else {
@@ -121,7 +170,8 @@ Step packed(Warp &w, const Instr &in) {
   const Conversion &c = conversions()[size_t(in.imm)];
   unsigned n = elementsOf(c.to), width = elementBits(c.toFormat);
   const int32_t *list = w.program->lists.data() + in.list;
-  unsigned fromElements = elementsOf(c.from), fromWidth = c.fromFloat ? elementBits(c.fromFormat) : 0;
+  unsigned fromElements = elementsOf(c.from),
+           fromWidth = c.fromFloat ? elementBits(c.fromFormat) : 0;
   eachLane(w.active, [&](unsigned i) {
     uint64_t r = 0;
     for (unsigned k = 0; k < n; ++k) { // k = 0 is the lowest element
@@ -134,7 +184,8 @@ Step packed(Warp &w, const Instr &in) {
         v &= (uint64_t(1) << fromWidth) - 1;
       ConvertOptions o = c.options;
       if (o.rounding == Rounding::RS)
-        o.randomBits = stochasticBits(c.toFormat, k, uint32_t(readLane(w, in.c, 4, i)), o.randomCount);
+        o.randomBits =
+            stochasticBits(c.toFormat, k, uint32_t(readLane(w, in.c, 4, i)), o.randomCount);
       r |= (convert(c.toFormat, c.fromFormat, v, o) & ((uint64_t(1) << width) - 1)) << (width * k);
     }
     writeLane(w, in.d, c.toBytes, i, r);
@@ -143,21 +194,27 @@ Step packed(Warp &w, const Instr &in) {
 }
 
 Step bf16x2(Warp &w, const Instr &in) {
-  map2<uint32_t, float, float>(w, in, [](float a, float b) {
-    return uint32_t(floatToBF16(a)) << 16 | floatToBF16(b);
-  });
+  map2<uint32_t, float, float>(
+      w, in, [](float a, float b) { return uint32_t(floatToBF16(a)) << 16 | floatToBF16(b); });
   return Step::Next;
 }
 Step f16x2(Warp &w, const Instr &in) {
-  map2<uint32_t, float, float>(w, in, [](float a, float b) {
-    return uint32_t(floatToF16(a)) << 16 | floatToF16(b);
-  });
+  map2<uint32_t, float, float>(
+      w, in, [](float a, float b) { return uint32_t(floatToF16(a)) << 16 | floatToF16(b); });
   return Step::Next;
 }
-struct FromBF16 { float operator()(uint16_t a) const { return bf16ToFloat(a); } };
-struct FromF16 { float operator()(uint16_t a) const { return f16ToFloat(a); } };
-struct ToBF16 { uint16_t operator()(float a) const { return floatToBF16(a); } };
-template <class D, class S> struct Cast { D operator()(S a) const { return D(a); } };
+struct FromBF16 {
+  float operator()(uint16_t a) const { return bf16ToFloat(a); }
+};
+struct FromF16 {
+  float operator()(uint16_t a) const { return f16ToFloat(a); }
+};
+struct ToBF16 {
+  uint16_t operator()(float a) const { return floatToBF16(a); }
+};
+template <class D, class S> struct Cast {
+  D operator()(S a) const { return D(a); }
+};
 
 Handler fastPath(const Conversion &c, int rounding) {
   if (c.sat || c.options.ftz || c.options.relu)
@@ -169,11 +226,13 @@ Handler fastPath(const Conversion &c, int rounding) {
     if (tb != tt || fb != ft)
       return nullptr;
     if (tt == 8 && ft == 4)
-      return s ? op1<uint64_t, int32_t, Cast<uint64_t, int32_t>> : op1<uint64_t, uint32_t, Cast<uint64_t, uint32_t>>;
+      return s ? op1<uint64_t, int32_t, Cast<uint64_t, int32_t>>
+               : op1<uint64_t, uint32_t, Cast<uint64_t, uint32_t>>;
     if (tt == 4 && ft == 8)
       return op1<uint32_t, uint64_t, Cast<uint32_t, uint64_t>>;
     if (tt == 4 && ft == 2)
-      return s ? op1<uint32_t, int16_t, Cast<uint32_t, int16_t>> : op1<uint32_t, uint16_t, Cast<uint32_t, uint16_t>>;
+      return s ? op1<uint32_t, int16_t, Cast<uint32_t, int16_t>>
+               : op1<uint32_t, uint16_t, Cast<uint32_t, uint16_t>>;
     if (tt == 2 && ft == 4)
       return op1<uint16_t, uint32_t, Cast<uint16_t, uint32_t>>;
     return nullptr;

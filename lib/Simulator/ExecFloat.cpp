@@ -48,12 +48,18 @@ template <bool Ftz> struct MaxF32 {
     return canonical(a != a ? b : b != b ? a : r);
   }
 };
-struct AddF64 { double operator()(double a, double b) const { return a + b; } };
-struct SubF64 { double operator()(double a, double b) const { return a - b; } };
-struct MulF64 { double operator()(double a, double b) const { return a * b; } };
+struct AddF64 {
+  double operator()(double a, double b) const { return a + b; }
+};
+struct SubF64 {
+  double operator()(double a, double b) const { return a - b; }
+};
+struct MulF64 {
+  double operator()(double a, double b) const { return a * b; }
+};
 
-/// One rounding without a fused multiply-add: the product is exact in double, and the sum is rounded
-/// to odd there, so that the second rounding is harmless.
+/// One rounding without a fused multiply-add: the product is exact in double, and the sum is
+/// rounded to odd there, so that the second rounding is harmless.
 inline float fmaSoft(float a, float b, float c) {
   double p = double(a) * double(b), q = double(c), s = p + q;
   double t = s - p, error = (p - (s - t)) + (q - t);
@@ -100,11 +106,15 @@ Handler fmaF32Handler(bool ftz) {
 #endif
   return ftz ? fmaF32Soft<true> : fmaF32Soft<false>;
 }
-struct FmaF64 { double operator()(double a, double b, double c) const { return std::fma(a, b, c); } };
+struct FmaF64 {
+  double operator()(double a, double b, double c) const { return std::fma(a, b, c); }
+};
 
-// The general path. sub: bits 0-7 operation, 8-10 rounding, flags from bit 11; sub2: format and lanes.
+// The general path. sub: bits 0-7 operation, 8-10 rounding, flags from bit 11; sub2: format and
+// lanes.
 enum Op : uint32_t { OAdd, OSub, OMul, OFma, ODiv, OMin, OMax, ODivApprox, ODivFull, OMin3, OMax3 };
-enum : uint32_t { Ftz = 1 << 11, Sat = 1 << 12, Relu = 1 << 13, NaN = 1 << 14, XorAbs = 1 << 15, NaNAbs = 1 << 16 };
+constexpr uint32_t Ftz = 1 << 11, Sat = 1 << 12, Relu = 1 << 13, NaN = 1 << 14, XorAbs = 1 << 15,
+                   NaNAbs = 1 << 16;
 
 uint64_t apply(uint32_t sub, Format f, uint64_t a, uint64_t b, uint64_t c) {
   ArithOptions o;
@@ -118,17 +128,28 @@ uint64_t apply(uint32_t sub, Format f, uint64_t a, uint64_t b, uint64_t c) {
   m.xorsignAbs = sub & XorAbs;
   m.abs = sub & NaNAbs;
   switch (sub & 0xFF) {
-  case OAdd: return addOp(f, a, b, o);
-  case OSub: return subOp(f, a, b, o);
-  case OMul: return mulOp(f, a, b, o);
-  case OFma: return fmaOp(f, a, b, c, o);
-  case ODiv: return divOp(f, a, b, o);
-  case OMin: return minOp(f, a, b, m);
-  case OMax: return maxOp(f, a, b, m);
-  case OMin3: return minOp(f, minOp(f, a, b, m), c, m);
-  case OMax3: return maxOp(f, maxOp(f, a, b, m), c, m);
-  case ODivApprox: return divApproxF32(uint32_t(a), uint32_t(b), o.ftz, false);
-  case ODivFull: return divApproxF32(uint32_t(a), uint32_t(b), o.ftz, true);
+  case OAdd:
+    return addOp(f, a, b, o);
+  case OSub:
+    return subOp(f, a, b, o);
+  case OMul:
+    return mulOp(f, a, b, o);
+  case OFma:
+    return fmaOp(f, a, b, c, o);
+  case ODiv:
+    return divOp(f, a, b, o);
+  case OMin:
+    return minOp(f, a, b, m);
+  case OMax:
+    return maxOp(f, a, b, m);
+  case OMin3:
+    return minOp(f, minOp(f, a, b, m), c, m);
+  case OMax3:
+    return maxOp(f, maxOp(f, a, b, m), c, m);
+  case ODivApprox:
+    return divApproxF32(uint32_t(a), uint32_t(b), o.ftz, false);
+  case ODivFull:
+    return divApproxF32(uint32_t(a), uint32_t(b), o.ftz, true);
   }
   return 0;
 }
@@ -157,35 +178,55 @@ struct Shape {
 };
 Shape shapeOf(Decoder &d, Ty t) {
   switch (t) {
-  case Ty::F32: return {Format::F32, general<uint32_t, 32>};
-  case Ty::F64: return {Format::F64, general<uint64_t, 64>};
-  case Ty::F16: return {Format::F16, general<uint16_t, 16>};
-  case Ty::BF16: return {Format::BF16, general<uint16_t, 16>};
-  case Ty::F16x2: return {Format::F16, general<uint32_t, 16>};
-  case Ty::BF16x2: return {Format::BF16, general<uint32_t, 16>};
-  case Ty::F32x2: return {Format::F32, general<uint64_t, 32>};
-  default: d.fail("type is not a floating-point type");
+  case Ty::F32:
+    return {Format::F32, general<uint32_t, 32>};
+  case Ty::F64:
+    return {Format::F64, general<uint64_t, 64>};
+  case Ty::F16:
+    return {Format::F16, general<uint16_t, 16>};
+  case Ty::BF16:
+    return {Format::BF16, general<uint16_t, 16>};
+  case Ty::F16x2:
+    return {Format::F16, general<uint32_t, 16>};
+  case Ty::BF16x2:
+    return {Format::BF16, general<uint32_t, 16>};
+  case Ty::F32x2:
+    return {Format::F32, general<uint64_t, 32>};
+  default:
+    d.fail("type is not a floating-point type");
   }
 }
 
 Handler fastF32(uint32_t op, bool ftz) {
   switch (op) {
-  case OAdd: return ftz ? op2<float, float, float, AddF32<true>> : op2<float, float, float, AddF32<false>>;
-  case OSub: return ftz ? op2<float, float, float, SubF32<true>> : op2<float, float, float, SubF32<false>>;
-  case OMul: return ftz ? op2<float, float, float, MulF32<true>> : op2<float, float, float, MulF32<false>>;
-  case OMin: return ftz ? op2<float, float, float, MinF32<true>> : op2<float, float, float, MinF32<false>>;
-  case OMax: return ftz ? op2<float, float, float, MaxF32<true>> : op2<float, float, float, MaxF32<false>>;
-  case OFma: return fmaF32Handler(ftz);
-  default: return nullptr;
+  case OAdd:
+    return ftz ? op2<float, float, float, AddF32<true>> : op2<float, float, float, AddF32<false>>;
+  case OSub:
+    return ftz ? op2<float, float, float, SubF32<true>> : op2<float, float, float, SubF32<false>>;
+  case OMul:
+    return ftz ? op2<float, float, float, MulF32<true>> : op2<float, float, float, MulF32<false>>;
+  case OMin:
+    return ftz ? op2<float, float, float, MinF32<true>> : op2<float, float, float, MinF32<false>>;
+  case OMax:
+    return ftz ? op2<float, float, float, MaxF32<true>> : op2<float, float, float, MaxF32<false>>;
+  case OFma:
+    return fmaF32Handler(ftz);
+  default:
+    return nullptr;
   }
 }
 Handler fastF64(uint32_t op) {
   switch (op) {
-  case OAdd: return op2<double, double, double, AddF64>;
-  case OSub: return op2<double, double, double, SubF64>;
-  case OMul: return op2<double, double, double, MulF64>;
-  case OFma: return op3<double, double, double, double, FmaF64>;
-  default: return nullptr;
+  case OAdd:
+    return op2<double, double, double, AddF64>;
+  case OSub:
+    return op2<double, double, double, SubF64>;
+  case OMul:
+    return op2<double, double, double, MulF64>;
+  case OFma:
+    return op3<double, double, double, double, FmaF64>;
+  default:
+    return nullptr;
   }
 }
 

@@ -1,7 +1,7 @@
 //===- ExecFloatUnary.cpp - Functions of one float (PTX ISA 9.7.3) --------===//
 //
-// abs, neg, rcp, sqrt, rsqrt, sin, cos, lg2, ex2, tanh, copysign, testp. The approximations return the
-// correctly rounded value (ptx-level bounds are documented, bits are not).
+// abs, neg, rcp, sqrt, rsqrt, sin, cos, lg2, ex2, tanh, copysign, testp. The approximations return
+// the correctly rounded value (ptx-level bounds are documented, bits are not).
 //
 //===----------------------------------------------------------------------===//
 #include "Lanes.h"
@@ -13,25 +13,50 @@ namespace tileloom {
 namespace sim {
 namespace {
 
-enum Op : uint32_t { UAbs, UNeg, URcp, USqrt, UEx2, ULg2, URcpA, URsqrt, USqrtA, USin, UCos, UTanh };
+enum Op : uint32_t {
+  UAbs,
+  UNeg,
+  URcp,
+  USqrt,
+  UEx2,
+  ULg2,
+  URcpA,
+  URsqrt,
+  USqrtA,
+  USin,
+  UCos,
+  UTanh
+};
 
 uint64_t apply(uint32_t sub, Format f, uint64_t a) {
   ArithOptions o;
   o.rounding = Rounding(sub >> 8 & 7);
   o.ftz = sub & 1 << 11;
   switch (sub & 0xFF) {
-  case UAbs: return absOp(f, a, o.ftz);
-  case UNeg: return negOp(f, a, o.ftz);
-  case URcp: return rcpOp(f, a, o);
-  case USqrt: return sqrtOp(f, a, o);
-  case UEx2: return approxOp(Approx::Ex2, f, a, o.ftz);
-  case ULg2: return approxOp(Approx::Lg2, f, a, o.ftz);
-  case URcpA: return approxOp(Approx::Rcp, f, a, o.ftz);
-  case URsqrt: return approxOp(Approx::Rsqrt, f, a, o.ftz);
-  case USqrtA: return approxOp(Approx::Sqrt, f, a, o.ftz);
-  case USin: return approxOp(Approx::Sin, f, a, o.ftz);
-  case UCos: return approxOp(Approx::Cos, f, a, o.ftz);
-  case UTanh: return approxOp(Approx::Tanh, f, a, o.ftz);
+  case UAbs:
+    return absOp(f, a, o.ftz);
+  case UNeg:
+    return negOp(f, a, o.ftz);
+  case URcp:
+    return rcpOp(f, a, o);
+  case USqrt:
+    return sqrtOp(f, a, o);
+  case UEx2:
+    return approxOp(Approx::Ex2, f, a, o.ftz);
+  case ULg2:
+    return approxOp(Approx::Lg2, f, a, o.ftz);
+  case URcpA:
+    return approxOp(Approx::Rcp, f, a, o.ftz);
+  case URsqrt:
+    return approxOp(Approx::Rsqrt, f, a, o.ftz);
+  case USqrtA:
+    return approxOp(Approx::Sqrt, f, a, o.ftz);
+  case USin:
+    return approxOp(Approx::Sin, f, a, o.ftz);
+  case UCos:
+    return approxOp(Approx::Cos, f, a, o.ftz);
+  case UTanh:
+    return approxOp(Approx::Tanh, f, a, o.ftz);
   }
   return 0;
 }
@@ -133,13 +158,31 @@ void decodeFloatUnary(Decoder &d) {
   Handler h;
   Format f = Format::F32;
   switch (t) {
-  case Ty::F32: h = general<uint32_t, 32>; break;
-  case Ty::F64: h = general<uint64_t, 64>; f = Format::F64; break;
-  case Ty::F16: h = general<uint16_t, 16>; f = Format::F16; break;
-  case Ty::BF16: h = general<uint16_t, 16>; f = Format::BF16; break;
-  case Ty::F16x2: h = general<uint32_t, 16>; f = Format::F16; break;
-  case Ty::BF16x2: h = general<uint32_t, 16>; f = Format::BF16; break;
-  default: d.fail("type is not a floating-point type");
+  case Ty::F32:
+    h = general<uint32_t, 32>;
+    break;
+  case Ty::F64:
+    h = general<uint64_t, 64>;
+    f = Format::F64;
+    break;
+  case Ty::F16:
+    h = general<uint16_t, 16>;
+    f = Format::F16;
+    break;
+  case Ty::BF16:
+    h = general<uint16_t, 16>;
+    f = Format::BF16;
+    break;
+  case Ty::F16x2:
+    h = general<uint32_t, 16>;
+    f = Format::F16;
+    break;
+  case Ty::BF16x2:
+    h = general<uint32_t, 16>;
+    f = Format::BF16;
+    break;
+  default:
+    d.fail("type is not a floating-point type");
   }
   d.in.sub2 = uint16_t(f);
   if (op == UEx2 && t == Ty::F32)

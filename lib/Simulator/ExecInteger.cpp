@@ -1,9 +1,10 @@
 //===- ExecInteger.cpp - Integer arithmetic (PTX ISA 9.7.1, 9.7.2) --------===//
 //
-// add, sub, mul, mad, div, rem, min, max, abs, neg, sad, extended precision with CC.CF, bit counts and
-// fields. Handlers are instantiated for each width and signedness.
+// add, sub, mul, mad, div, rem, min, max, abs, neg, sad, extended precision with CC.CF, bit counts
+// and fields. Handlers are instantiated for each width and signedness.
 //
 //===----------------------------------------------------------------------===//
+#include "Carry.h"
 #include "Lanes.h"
 
 #include <type_traits>
@@ -15,8 +16,6 @@ void decodeFloatArithmetic(Decoder &d); // ExecFloat.cpp: add, sub, mul, ... of 
 void decodeFloatUnary(Decoder &d);
 
 namespace {
-
-template <class T> using Unsigned = std::make_unsigned_t<T>;
 
 // One functor template per operation; arithmetic wraps, so it is done unsigned.
 #define BINARY(NAME, EXPR)                                                                         \
@@ -34,19 +33,12 @@ BINARY(Min, a < b ? a : b)
 BINARY(Max, a > b ? a : b)
 BINARY(Div, b == 0 ? T(~T(0)) : (std::is_signed_v<T> && b == T(-1)) ? T(U(0) - U(a)) : T(a / b))
 BINARY(Rem, b == 0 ? a : (std::is_signed_v<T> && b == T(-1)) ? T(0) : T(a % b))
-BINARY(AddSat, [](int64_t s) { return s > INT32_MAX ? INT32_MAX : s < INT32_MIN ? INT32_MIN : s; }(
-                   int64_t(a) + int64_t(b)))
-BINARY(SubSat, [](int64_t s) { return s > INT32_MAX ? INT32_MAX : s < INT32_MIN ? INT32_MIN : s; }(
-                   int64_t(a) - int64_t(b)))
-template <class T> T mulHigh(T a, T b) {
-  if constexpr (sizeof(T) == 8) {
-    using W = std::conditional_t<std::is_signed_v<T>, __int128, unsigned __int128>;
-    return T((W(a) * W(b)) >> 64);
-  } else {
-    using W = std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>;
-    return T((W(a) * W(b)) >> (8 * sizeof(T)));
-  }
-}
+BINARY(AddSat, [](int64_t s) {
+  return s > INT32_MAX ? INT32_MAX : s < INT32_MIN ? INT32_MIN : s;
+}(int64_t(a) + int64_t(b)))
+BINARY(SubSat, [](int64_t s) {
+  return s > INT32_MAX ? INT32_MAX : s < INT32_MIN ? INT32_MIN : s;
+}(int64_t(a) - int64_t(b)))
 BINARY(MulHi, mulHigh<T>(a, b))
 #undef BINARY
 
@@ -74,7 +66,8 @@ template <class T> struct MadWide {
 };
 template <class T> struct Sad {
   T operator()(T a, T b, T c) const {
-    return T(Unsigned<T>(c) + (a < b ? Unsigned<T>(b) - Unsigned<T>(a) : Unsigned<T>(a) - Unsigned<T>(b)));
+    return T(Unsigned<T>(c) +
+             (a < b ? Unsigned<T>(b) - Unsigned<T>(a) : Unsigned<T>(a) - Unsigned<T>(b)));
   }
 };
 template <class T> struct Abs {
@@ -101,24 +94,41 @@ template <class T> struct Mul24Hi {
 /// Chooses Op<T> for an integer type; 8-bit arithmetic does not exist in PTX.
 template <template <class> class Op> Handler binaryFor(Ty t) {
   switch (t) {
-  case Ty::U16: case Ty::B16: return op2<uint16_t, uint16_t, uint16_t, Op<uint16_t>>;
-  case Ty::S16: return op2<int16_t, int16_t, int16_t, Op<int16_t>>;
-  case Ty::U32: case Ty::B32: return op2<uint32_t, uint32_t, uint32_t, Op<uint32_t>>;
-  case Ty::S32: return op2<int32_t, int32_t, int32_t, Op<int32_t>>;
-  case Ty::U64: case Ty::B64: return op2<uint64_t, uint64_t, uint64_t, Op<uint64_t>>;
-  case Ty::S64: return op2<int64_t, int64_t, int64_t, Op<int64_t>>;
-  default: return nullptr;
+  case Ty::U16:
+  case Ty::B16:
+    return op2<uint16_t, uint16_t, uint16_t, Op<uint16_t>>;
+  case Ty::S16:
+    return op2<int16_t, int16_t, int16_t, Op<int16_t>>;
+  case Ty::U32:
+  case Ty::B32:
+    return op2<uint32_t, uint32_t, uint32_t, Op<uint32_t>>;
+  case Ty::S32:
+    return op2<int32_t, int32_t, int32_t, Op<int32_t>>;
+  case Ty::U64:
+  case Ty::B64:
+    return op2<uint64_t, uint64_t, uint64_t, Op<uint64_t>>;
+  case Ty::S64:
+    return op2<int64_t, int64_t, int64_t, Op<int64_t>>;
+  default:
+    return nullptr;
   }
 }
 template <template <class> class Op> Handler ternaryFor(Ty t) {
   switch (t) {
-  case Ty::U16: return op3<uint16_t, uint16_t, uint16_t, uint16_t, Op<uint16_t>>;
-  case Ty::S16: return op3<int16_t, int16_t, int16_t, int16_t, Op<int16_t>>;
-  case Ty::U32: return op3<uint32_t, uint32_t, uint32_t, uint32_t, Op<uint32_t>>;
-  case Ty::S32: return op3<int32_t, int32_t, int32_t, int32_t, Op<int32_t>>;
-  case Ty::U64: return op3<uint64_t, uint64_t, uint64_t, uint64_t, Op<uint64_t>>;
-  case Ty::S64: return op3<int64_t, int64_t, int64_t, int64_t, Op<int64_t>>;
-  default: return nullptr;
+  case Ty::U16:
+    return op3<uint16_t, uint16_t, uint16_t, uint16_t, Op<uint16_t>>;
+  case Ty::S16:
+    return op3<int16_t, int16_t, int16_t, int16_t, Op<int16_t>>;
+  case Ty::U32:
+    return op3<uint32_t, uint32_t, uint32_t, uint32_t, Op<uint32_t>>;
+  case Ty::S32:
+    return op3<int32_t, int32_t, int32_t, int32_t, Op<int32_t>>;
+  case Ty::U64:
+    return op3<uint64_t, uint64_t, uint64_t, uint64_t, Op<uint64_t>>;
+  case Ty::S64:
+    return op3<int64_t, int64_t, int64_t, int64_t, Op<int64_t>>;
+  default:
+    return nullptr;
   }
 }
 
@@ -141,45 +151,6 @@ void binary(Decoder &d, Ty t, Handler h, uint8_t cost = 1) {
   d.emit(h, 0, cost);
 }
 
-// add.cc, addc, sub.cc, subc, mad.cc, madc: sub bit 0 reads the carry, bit 1 writes it.
-template <class T> Step carryAdd(Warp &w, const Instr &in) {
-  T *d = w.reg<T>(in.d);
-  const T *a = w.reg<T>(in.a), *b = w.reg<T>(in.b);
-  eachLane(w.active, [&](unsigned i) {
-    unsigned __int128 s = (unsigned __int128)a[i] + b[i] + (in.sub & 1 ? w.carry >> i & 1 : 0);
-    d[i] = T(s);
-    if (in.sub & 2)
-      w.carry = (w.carry & ~(1u << i)) | uint32_t(s >> (8 * sizeof(T)) & 1) << i;
-  });
-  return Step::Next;
-}
-template <class T> Step carrySub(Warp &w, const Instr &in) {
-  T *d = w.reg<T>(in.d);
-  const T *a = w.reg<T>(in.a), *b = w.reg<T>(in.b);
-  eachLane(w.active, [&](unsigned i) {
-    unsigned __int128 s =
-        (unsigned __int128)a[i] - b[i] - (in.sub & 1 ? w.carry >> i & 1 : 0);
-    d[i] = T(s);
-    if (in.sub & 2)
-      w.carry = (w.carry & ~(1u << i)) | uint32_t(s >> (8 * sizeof(T)) & 1) << i;
-  });
-  return Step::Next;
-}
-template <class T, bool High> Step carryMad(Warp &w, const Instr &in) {
-  using U = Unsigned<T>;
-  U *d = w.reg<U>(in.d);
-  const T *a = w.reg<T>(in.a), *b = w.reg<T>(in.b);
-  const U *c = w.reg<U>(in.c);
-  eachLane(w.active, [&](unsigned i) {
-    U product = High ? U(mulHigh<T>(a[i], b[i])) : U(uint64_t(a[i]) * uint64_t(b[i]));
-    unsigned __int128 s = (unsigned __int128)product + c[i] + (in.sub & 1 ? w.carry >> i & 1 : 0);
-    d[i] = U(s);
-    if (in.sub & 2)
-      w.carry = (w.carry & ~(1u << i)) | uint32_t(s >> (8 * sizeof(T)) & 1) << i;
-  });
-  return Step::Next;
-}
-
 void decodeAddSub(Decoder &d, bool subtract, bool readsCarry) {
   bool writes = d.take("cc"), sat = d.take("sat");
   Ty t = Ty::None;
@@ -187,16 +158,18 @@ void decodeAddSub(Decoder &d, bool subtract, bool readsCarry) {
   if (writes || readsCarry) {
     d.in.sub = (readsCarry ? 1 : 0) | (writes ? 2 : 0);
     bool wide = bytesOf(t) == 8;
-    return binary(d, t, subtract ? (wide ? carrySub<uint64_t> : carrySub<uint32_t>)
-                                 : (wide ? carryAdd<uint64_t> : carryAdd<uint32_t>));
+    return binary(d, t,
+                  subtract ? (wide ? carrySub<uint64_t> : carrySub<uint32_t>)
+                           : (wide ? carryAdd<uint64_t> : carryAdd<uint32_t>));
   }
   if (t == Ty::U16x2 || t == Ty::S16x2)
     return binary(d, t, subtract ? packed<Sub, uint16_t> : packed<Add, uint16_t>);
   if (sat) {
     if (t != Ty::S32)
       d.fail(".sat needs .s32");
-    return binary(d, t, subtract ? op2<int32_t, int32_t, int32_t, SubSat<int32_t>>
-                                 : op2<int32_t, int32_t, int32_t, AddSat<int32_t>>);
+    return binary(d, t,
+                  subtract ? op2<int32_t, int32_t, int32_t, SubSat<int32_t>>
+                           : op2<int32_t, int32_t, int32_t, AddSat<int32_t>>);
   }
   binary(d, t, subtract ? binaryFor<Sub>(t) : binaryFor<Add>(t));
 }
@@ -206,27 +179,41 @@ bool isFloatInstruction(Decoder &d) {
       return true;
   return false;
 }
-void add(Decoder &d) { isFloatInstruction(d) ? decodeFloatArithmetic(d) : decodeAddSub(d, false, false); }
-void sub(Decoder &d) { isFloatInstruction(d) ? decodeFloatArithmetic(d) : decodeAddSub(d, true, false); }
+void add(Decoder &d) {
+  isFloatInstruction(d) ? decodeFloatArithmetic(d) : decodeAddSub(d, false, false);
+}
+void sub(Decoder &d) {
+  isFloatInstruction(d) ? decodeFloatArithmetic(d) : decodeAddSub(d, true, false);
+}
 void addc(Decoder &d) { decodeAddSub(d, false, true); }
 void subc(Decoder &d) { decodeAddSub(d, true, true); }
 
 template <template <class> class Op> Handler wideBinary(Ty t) {
   switch (t) {
-  case Ty::U16: return op2<uint32_t, uint16_t, uint16_t, Op<uint16_t>>;
-  case Ty::S16: return op2<int32_t, int16_t, int16_t, Op<int16_t>>;
-  case Ty::U32: return op2<uint64_t, uint32_t, uint32_t, Op<uint32_t>>;
-  case Ty::S32: return op2<int64_t, int32_t, int32_t, Op<int32_t>>;
-  default: return nullptr;
+  case Ty::U16:
+    return op2<uint32_t, uint16_t, uint16_t, Op<uint16_t>>;
+  case Ty::S16:
+    return op2<int32_t, int16_t, int16_t, Op<int16_t>>;
+  case Ty::U32:
+    return op2<uint64_t, uint32_t, uint32_t, Op<uint32_t>>;
+  case Ty::S32:
+    return op2<int64_t, int32_t, int32_t, Op<int32_t>>;
+  default:
+    return nullptr;
   }
 }
 Handler wideMad(Ty t) {
   switch (t) {
-  case Ty::U16: return op3<uint32_t, uint16_t, uint16_t, uint32_t, MadWide<uint16_t>>;
-  case Ty::S16: return op3<int32_t, int16_t, int16_t, int32_t, MadWide<int16_t>>;
-  case Ty::U32: return op3<uint64_t, uint32_t, uint32_t, uint64_t, MadWide<uint32_t>>;
-  case Ty::S32: return op3<int64_t, int32_t, int32_t, int64_t, MadWide<int32_t>>;
-  default: return nullptr;
+  case Ty::U16:
+    return op3<uint32_t, uint16_t, uint16_t, uint32_t, MadWide<uint16_t>>;
+  case Ty::S16:
+    return op3<int32_t, int16_t, int16_t, int32_t, MadWide<int16_t>>;
+  case Ty::U32:
+    return op3<uint64_t, uint32_t, uint32_t, uint64_t, MadWide<uint32_t>>;
+  case Ty::S32:
+    return op3<int64_t, int32_t, int32_t, int64_t, MadWide<int32_t>>;
+  default:
+    return nullptr;
   }
 }
 Ty widened(Ty t) {
@@ -301,10 +288,14 @@ void absNeg(Decoder &d, bool isNeg) {
   if (isFloatInstruction(d))
     return decodeFloatUnary(d);
   Ty t = d.needType();
-  Handler h = t == Ty::S16   ? (isNeg ? op1<int16_t, int16_t, Neg<int16_t>> : op1<int16_t, int16_t, Abs<int16_t>>)
-              : t == Ty::S32 ? (isNeg ? op1<int32_t, int32_t, Neg<int32_t>> : op1<int32_t, int32_t, Abs<int32_t>>)
-              : t == Ty::S64 ? (isNeg ? op1<int64_t, int64_t, Neg<int64_t>> : op1<int64_t, int64_t, Abs<int64_t>>)
-                             : nullptr;
+  Handler h =
+      t == Ty::S16
+          ? (isNeg ? op1<int16_t, int16_t, Neg<int16_t>> : op1<int16_t, int16_t, Abs<int16_t>>)
+      : t == Ty::S32
+          ? (isNeg ? op1<int32_t, int32_t, Neg<int32_t>> : op1<int32_t, int32_t, Abs<int32_t>>)
+      : t == Ty::S64
+          ? (isNeg ? op1<int64_t, int64_t, Neg<int64_t>> : op1<int64_t, int64_t, Abs<int64_t>>)
+          : nullptr;
   if (!h)
     d.fail("abs and neg need a signed type");
   d.needOperands(2, 2);
@@ -341,8 +332,11 @@ void registerInteger(DecodeTable &t) {
     int part = d.takeOneOf({"lo", "hi"});
     Ty ty = d.needType();
     bool s = ty == Ty::S32;
-    binary(d, ty, part ? (s ? op2<int32_t, int32_t, int32_t, Mul24Hi<int32_t>> : op2<uint32_t, uint32_t, uint32_t, Mul24Hi<uint32_t>>)
-                       : (s ? op2<int32_t, int32_t, int32_t, Mul24Lo<int32_t>> : op2<uint32_t, uint32_t, uint32_t, Mul24Lo<uint32_t>>));
+    binary(d, ty,
+           part ? (s ? op2<int32_t, int32_t, int32_t, Mul24Hi<int32_t>>
+                     : op2<uint32_t, uint32_t, uint32_t, Mul24Hi<uint32_t>>)
+                : (s ? op2<int32_t, int32_t, int32_t, Mul24Lo<int32_t>>
+                     : op2<uint32_t, uint32_t, uint32_t, Mul24Lo<uint32_t>>));
   };
   t["sad"] = [](Decoder &d) {
     Ty ty = d.needType();

@@ -1,7 +1,7 @@
 //===- ExecMatrix.cpp - ldmatrix, stmatrix, movmatrix, mma.sync -----------===//
 //
-// Warp-level matrix instructions (PTX ISA 9.7.14.5). Fragment maps come from Fragments.h, arithmetic
-// from MatrixUnit.h.
+// Warp-level matrix instructions (PTX ISA 9.7.14.5). Fragment maps come from Fragments.h,
+// arithmetic from MatrixUnit.h.
 //
 //===----------------------------------------------------------------------===//
 #include "Access.h"
@@ -15,12 +15,13 @@ namespace {
 
 // sub: bits 0-2 matrices, bit 3 trans, bit 4 wide address, bit 5 generic space, bit 6 any CTA,
 // bits 8-9 shape (0 m8n8.b16, 1 m16n16.b8 / m16n8.b8, 2 m8n16 from b6, 3 m8n16 from b4).
-enum : uint32_t { Trans = 8, Wide = 16, Generic = 32, AnyCta = 64 };
+constexpr uint32_t Trans = 8, Wide = 16, Generic = 32, AnyCta = 64;
 
 uint8_t *rowAddress(Warp &w, const Instr &in, unsigned lane, unsigned bytes, Mode mode) {
   uint64_t a = in.sub & Wide ? w.reg<uint64_t>(in.a)[lane] + uint64_t(in.imm)
                              : w.reg<uint32_t>(in.a)[lane] + uint32_t(in.imm);
-  return place(w, in.sub & Generic ? Space::Generic : Space::Shared, a, bytes, 16, mode, int(lane), in.sub & AnyCta);
+  return place(w, in.sub & Generic ? Space::Generic : Space::Shared, a, bytes, 16, mode, int(lane),
+               in.sub & AnyCta);
 }
 
 Step loadMatrix(Warp &w, const Instr &in) {
@@ -145,8 +146,8 @@ void decodeMatrixMemory(Decoder &d, bool load) {
   d.emit(!load ? storeMatrix : shape == 1 ? loadMatrixBytes : loadMatrix, FlagAligned, 4);
 }
 
-// mma.sync m16n8kK. sub: bits 0-3 A type, 4-7 B type, 8-11 D type, 12-15 C type, 16-21 k, bit 22 satfinite.
-// list: D registers, A, B, C.
+// mma.sync m16n8kK. sub: bits 0-3 A type, 4-7 B type, 8-11 D type, 12-15 C type, 16-21 k, bit 22
+// satfinite. list: D registers, A, B, C.
 Step mma(Warp &w, const Instr &in) {
   static thread_local DecodedOperand a, b;
   MmaType ta = MmaType(in.sub & 15), tb = MmaType(in.sub >> 4 & 15), td = MmaType(in.sub >> 8 & 15),
@@ -206,16 +207,35 @@ Step mma(Warp &w, const Instr &in) {
 
 bool mmaType(Ty t, MmaType &m) {
   switch (t) {
-  case Ty::F16: m = MmaType::F16; return true;
-  case Ty::BF16: m = MmaType::BF16; return true;
-  case Ty::TF32: m = MmaType::TF32; return true;
-  case Ty::E4M3: m = MmaType::E4M3; return true;
-  case Ty::E5M2: m = MmaType::E5M2; return true;
-  case Ty::S8: m = MmaType::S8; return true;
-  case Ty::U8: m = MmaType::U8; return true;
-  case Ty::F32: m = MmaType::F32; return true;
-  case Ty::S32: m = MmaType::S32; return true;
-  default: return false;
+  case Ty::F16:
+    m = MmaType::F16;
+    return true;
+  case Ty::BF16:
+    m = MmaType::BF16;
+    return true;
+  case Ty::TF32:
+    m = MmaType::TF32;
+    return true;
+  case Ty::E4M3:
+    m = MmaType::E4M3;
+    return true;
+  case Ty::E5M2:
+    m = MmaType::E5M2;
+    return true;
+  case Ty::S8:
+    m = MmaType::S8;
+    return true;
+  case Ty::U8:
+    m = MmaType::U8;
+    return true;
+  case Ty::F32:
+    m = MmaType::F32;
+    return true;
+  case Ty::S32:
+    m = MmaType::S32;
+    return true;
+  default:
+    return false;
   }
 }
 
@@ -242,14 +262,16 @@ void decodeMmaSync(Decoder &d) {
   unsigned nd = md == MmaType::F16 ? 2 : 4, na = 16 * k * bits / 1024, nb = 8 * k * bits / 1024,
            nc = mc == MmaType::F16 ? 2 : 4;
   d.needOperands(4, 4);
-  d.in.sub = uint32_t(ma) | uint32_t(mb) << 4 | uint32_t(md) << 8 | uint32_t(mc) << 12 | k << 16 | (saturate ? 1u << 22 : 0);
+  d.in.sub = uint32_t(ma) | uint32_t(mb) << 4 | uint32_t(md) << 8 | uint32_t(mc) << 12 | k << 16 |
+             (saturate ? 1u << 22 : 0);
   unsigned want[4] = {nd, na, nb, nc};
   std::vector<int32_t> slots[4];
   for (unsigned i = 1; i <= 4; ++i) { // uses before the definition
     const Operand &o = d.operand(i & 3);
     size_t n0 = o.kind == Operand::Vector ? o.parts.size() : 1;
     if (n0 != want[i & 3])
-      d.fail("operand " + std::to_string((i & 3) + 1) + " has " + std::to_string(n0) + " registers, needed " + std::to_string(want[i & 3]));
+      d.fail("operand " + std::to_string((i & 3) + 1) + " has " + std::to_string(n0) +
+             " registers, needed " + std::to_string(want[i & 3]));
     for (size_t j = 0; j < n0; ++j) {
       const Operand &e = o.kind == Operand::Vector ? o.parts[j] : o;
       slots[i & 3].push_back((i & 3) == 0 ? d.def(e, Ty::B32) : d.use(e, Ty::B32));

@@ -1,8 +1,8 @@
 //===- ExecMbarrier.cpp - mbarrier instructions (PTX ISA 9.7.13.15) -------===//
 //
-// init, inval, expect_tx, complete_tx, arrive, arrive_drop, test_wait, try_wait, pending_count. A wait
-// that fails suspends the thread group until something happens; at a standstill the scheduler lets it
-// return false, as the hardware's time limit would.
+// init, inval, expect_tx, complete_tx, arrive, arrive_drop, test_wait, try_wait, pending_count. A
+// wait that fails suspends the thread group until something happens; at a standstill the scheduler
+// lets it return false, as the hardware's time limit would.
 //
 //===----------------------------------------------------------------------===//
 #include "Barriers.h"
@@ -11,107 +11,17 @@
 namespace tileloom {
 namespace sim {
 
-uint64_t BarrierPlace::load() const {
-  uint64_t v;
-  std::memcpy(&v, cta->shared.data() + offset, 8);
-  return v;
-}
-void BarrierPlace::store(uint64_t word) const { std::memcpy(cta->shared.data() + offset, &word, 8); }
-
-BarrierPlace liveBarrier(Warp &w, uint32_t address, bool anyCta, int lane) {
-  SharedPlace p = sharedPlace(w, address, 8, 8, anyCta, lane);
-  if (!p)
-    return {};
-  BarrierInfo *info = p.cta->barrier(p.offset);
-  if (!info || !info->live) {
-    report(w, "mbarrier", "no mbarrier was initialised at " + describeShared(*p.cta, p.offset), lane);
-    return {};
-  }
-  if (!w.clocks.empty() && w.actor != info->initActor && w.clocks.seen[info->initActor] < info->initEpoch)
-    report(w, "race", "mbarrier " + hex(p.offset) + " is used without being ordered after its initialisation at line " +
-                          std::to_string(info->initLine), lane);
-  return {p.cta, p.offset};
-}
-
-BarrierPlace barrierOf(Warp &w, uint32_t rank, uint32_t offset) {
-  return liveBarrier(w, rank << 24 | offset, true, -1);
-}
-
-static void phaseDone(Cluster &c, BarrierInfo &info) {
-  ++info.phase;
-  if (c.checking(CheckRaces))
-    learn(info.clocks, info.actor, uint32_t(info.phase));
-  info.done = info.clocks;
-  info.doneTime = info.time;
-  madeEvent(c);
-}
-
-static void reportAsync(Cluster &c, BarrierPlace b, const std::string &message, uint32_t line) {
-  Warp &w = *b.cta->warps[0];
-  const Instr *saved = w.current;
-  w.current = nullptr;
-  Finding f = findingAt(w, "mbarrier", message);
-  w.current = saved;
-  f.warp = -1;
-  f.line = line;
-  c.report(f);
-}
-
-static void finishAsync(Cluster &c, BarrierPlace b, const AsyncArrival &from, const MbarrierResult &r,
-                        const char *what, uint32_t line) {
-  BarrierInfo &info = *b.info();
-  if (!r.ok()) {
-    reportAsync(c, b, std::string(what) + " completes on mbarrier " + hex(b.offset) + ": " + r.error, line);
-    return;
-  }
-  if (c.checking(CheckRaces) && from.epoch)
-    learn(info.clocks, from.actor, from.epoch, from.proxied, from.tensor);
-  info.time = std::max(info.time, from.time);
-  ++c.progress;
-  if (r.completed)
-    phaseDone(c, info);
-}
-
-static bool stillLive(Cluster &c, BarrierPlace b, const char *what, uint32_t line) {
-  if (b.cta->done) {
-    reportAsync(c, b, std::string(what) + " completes on mbarrier " + hex(b.offset) + " of CTA rank " +
-                          std::to_string(b.cta->rank) + ", which has exited", line);
-    return false;
-  }
-  if (b.info() && b.info()->live)
-    return true;
-  reportAsync(c, b, std::string(what) + " completes on " + hex(b.offset) + ", where no mbarrier is alive", line);
-  return false;
-}
-
-void completeBytes(Cluster &c, BarrierPlace b, uint32_t bytes, const AsyncArrival &from, const char *what,
-                   uint32_t line) {
-  if (!stillLive(c, b, what, line))
-    return;
-  uint64_t word = b.load();
-  MbarrierResult r = mbarrierCompleteTx(word, bytes);
-  b.store(word);
-  finishAsync(c, b, from, r, what, line);
-}
-
-void arriveAsync(Cluster &c, BarrierPlace b, const AsyncArrival &from, const char *what, uint32_t line) {
-  if (!stillLive(c, b, what, line))
-    return;
-  uint64_t word = b.load();
-  MbarrierResult r = mbarrierArrive(word);
-  b.store(word);
-  finishAsync(c, b, from, r, what, line);
-}
-
 namespace {
 
-// sub: bit 0 wide address, bit 1 any CTA, bit 2 relaxed, bit 3 expect_tx, bit 4 drop, bit 5 noComplete,
-// bit 6 has result, bit 7 parity, bit 8 try, bit 9 complete_tx, bit 10 has count.
-enum : uint32_t { WideAddress = 1, AnyCta = 2, Relaxed = 4, ExpectTx = 8, Drop = 16, NoComplete = 32,
-                  HasResult = 64, Parity = 128, Try = 256, CompleteTx = 512, HasCount = 1024 };
+// sub: bit 0 wide address, bit 1 any CTA, bit 2 relaxed, bit 3 expect_tx, bit 4 drop, bit 5
+// noComplete, bit 6 has result, bit 7 parity, bit 8 try, bit 9 complete_tx, bit 10 has count.
+constexpr uint32_t WideAddress = 1, AnyCta = 2, Relaxed = 4, ExpectTx = 8, Drop = 16,
+                   NoComplete = 32, HasResult = 64, Parity = 128, Try = 256, CompleteTx = 512,
+                   HasCount = 1024;
 
 inline uint32_t addressOf(Warp &w, const Instr &in, unsigned lane) {
-  return (in.sub & WideAddress ? uint32_t(w.reg<uint64_t>(in.a)[lane]) : w.reg<uint32_t>(in.a)[lane]) +
+  return (in.sub & WideAddress ? uint32_t(w.reg<uint64_t>(in.a)[lane])
+                               : w.reg<uint32_t>(in.a)[lane]) +
          uint32_t(in.imm);
 }
 
@@ -176,7 +86,8 @@ Step transactions(Warp &w, const Instr &in) {
       return;
     uint64_t word = b.load();
     uint32_t bytes = w.reg<uint32_t>(in.b)[lane];
-    MbarrierResult r = in.sub & CompleteTx ? mbarrierCompleteTx(word, bytes) : mbarrierExpectTx(word, bytes);
+    MbarrierResult r =
+        in.sub & CompleteTx ? mbarrierCompleteTx(word, bytes) : mbarrierExpectTx(word, bytes);
     b.store(word);
     if (!r.ok())
       report(w, "mbarrier", "mbarrier " + hex(b.offset) + ": " + r.error, int(lane));
@@ -248,8 +159,9 @@ Step wait(Warp &w, const Instr &in) {
     }
     bool done = false;
     uint32_t p = in.sub & Parity ? w.reg<uint32_t>(in.b)[lane] : 0;
-    std::string error = in.sub & Parity ? mbarrierTestParity(b.load(), p, done)
-                                        : mbarrierTestState(b.load(), w.reg<uint64_t>(in.b)[lane], done);
+    std::string error = in.sub & Parity
+                            ? mbarrierTestParity(b.load(), p, done)
+                            : mbarrierTestState(b.load(), w.reg<uint64_t>(in.b)[lane], done);
     if (!error.empty()) {
       report(w, "mbarrier", "wait on mbarrier " + hex(b.offset) + ": " + error, int(lane));
       done = true;
@@ -267,10 +179,11 @@ Step wait(Warp &w, const Instr &in) {
   if (last && g.token && g.wait.address == address && last->phase >= g.token + 1 &&
       c.checking(CheckBarriers)) {
     // token is the phase that was awaited, plus 1: two completions since mean a lap.
-    report(w, "barrier-lapped", "mbarrier " + hex(address & 0xFFFFFF) + " completed " +
-                                    std::to_string(last->phase - g.token + 1) +
-                                    " phases while this thread waited for one of them: parity " +
-                                    std::to_string(parity) + " is ambiguous");
+    report(w, "barrier-lapped",
+           "mbarrier " + hex(address & 0xFFFFFF) + " completed " +
+               std::to_string(last->phase - g.token + 1) +
+               " phases while this thread waited for one of them: parity " +
+               std::to_string(parity) + " is ambiguous");
     g.token = 0;
   }
   bool spurious = c.randomised && in.sub & Try && !all && c.random() % 16 == 0;
@@ -355,7 +268,8 @@ void decode(Decoder &d) {
       d.in.sub |= HasResult;
     }
     barrierAddress(d, d.operand(at));
-    d.in.sub |= (expect ? ExpectTx : 0) | (noComplete ? NoComplete : 0) | (op == "arrive_drop" ? Drop : 0);
+    d.in.sub |=
+        (expect ? ExpectTx : 0) | (noComplete ? NoComplete : 0) | (op == "arrive_drop" ? Drop : 0);
     if (d.operandCount() == at + 2) {
       d.in.b = d.use(d.operand(at + 1), Ty::B32);
       d.in.sub |= HasCount;

@@ -1,8 +1,8 @@
 //===- ExecMemory.cpp - ld and st (PTX ISA 9.7.9.8-12) --------------------===//
 //
 // Loads and stores of every space and vector length. Handlers are instantiated for the width of the
-// address register; a warp-wide access to shared or global memory tells the checks lane by lane only
-// when they are on.
+// address register; a warp-wide access to shared or global memory tells the checks lane by lane
+// only when they are on.
 //
 //===----------------------------------------------------------------------===//
 #include "Access.h"
@@ -15,7 +15,8 @@ namespace {
 
 // sub: bits 0-7 element bytes, 8-15 register bytes, bit 16 sign-extend, bit 17 any CTA (cluster),
 // bit 18 strong (volatile, relaxed, acquire, release), bit 19 acquire, bit 20 release.
-enum : uint32_t { SignExtend = 1 << 16, AnyCta = 1 << 17, Strong = 1 << 18, Acquire = 1 << 19, Release = 1 << 20 };
+constexpr uint32_t SignExtend = 1 << 16, AnyCta = 1 << 17, Strong = 1 << 18, Acquire = 1 << 19,
+                   Release = 1 << 20;
 
 template <bool WideAddress> inline uint64_t addressOf(Warp &w, const Instr &in, unsigned lane) {
   return WideAddress ? w.reg<uint64_t>(in.a)[lane] + uint64_t(in.imm)
@@ -44,8 +45,8 @@ template <Space S, bool Wide> Step load(Warp &w, const Instr &in) {
     uint64_t address = addressOf<Wide>(w, in, lane);
     if (in.sub & Strong && w.cluster->checking(CheckRaces))
       GlobalOrder::of(*w.cluster->grid).acquire(w, address);
-    const uint8_t *p = place(w, S, address, bytes * n, bytes * n, in.sub & Strong ? Mode::StrongRead : Mode::Read,
-                             int(lane), anyCta);
+    const uint8_t *p = place(w, S, address, bytes * n, bytes * n,
+                             in.sub & Strong ? Mode::StrongRead : Mode::Read, int(lane), anyCta);
     static const uint8_t zeros[64] = {0};
     if (!p)
       p = zeros;
@@ -61,8 +62,8 @@ template <Space S, bool Wide> Step store(Warp &w, const Instr &in) {
   bool anyCta = in.sub & AnyCta;
   eachLane(w.active, [&](unsigned lane) {
     uint64_t address = addressOf<Wide>(w, in, lane);
-    uint8_t *p = place(w, S, address, bytes * n, bytes * n, in.sub & Strong ? Mode::Update : Mode::Write,
-                       int(lane), anyCta);
+    uint8_t *p = place(w, S, address, bytes * n, bytes * n,
+                       in.sub & Strong ? Mode::Update : Mode::Write, int(lane), anyCta);
     if (!p)
       return;
     for (unsigned k = 0; k < n; ++k)
@@ -75,40 +76,60 @@ template <Space S, bool Wide> Step store(Warp &w, const Instr &in) {
 
 template <bool Wide> Handler loadFor(Space s) {
   switch (s) {
-  case Space::Shared: return load<Space::Shared, Wide>;
-  case Space::Local: return load<Space::Local, Wide>;
-  case Space::Param: return load<Space::Param, Wide>;
-  case Space::Generic: return load<Space::Generic, Wide>;
-  default: return load<Space::Global, Wide>;
+  case Space::Shared:
+    return load<Space::Shared, Wide>;
+  case Space::Local:
+    return load<Space::Local, Wide>;
+  case Space::Param:
+    return load<Space::Param, Wide>;
+  case Space::Generic:
+    return load<Space::Generic, Wide>;
+  default:
+    return load<Space::Global, Wide>;
   }
 }
 template <bool Wide> Handler storeFor(Space s) {
   switch (s) {
-  case Space::Shared: return store<Space::Shared, Wide>;
-  case Space::Local: case Space::Param: return store<Space::Local, Wide>;
-  case Space::Generic: return store<Space::Generic, Wide>;
-  default: return store<Space::Global, Wide>;
+  case Space::Shared:
+    return store<Space::Shared, Wide>;
+  case Space::Local:
+  case Space::Param:
+    return store<Space::Local, Wide>;
+  case Space::Generic:
+    return store<Space::Generic, Wide>;
+  default:
+    return store<Space::Global, Wide>;
   }
 }
 
 void loadStore(Decoder &d, bool isLoad) {
   Space s = Space::Generic;
-  if (d.take("global") || d.take("const")) s = Space::Global;
-  else if (d.take("shared") || d.take("shared::cta")) s = Space::Shared;
-  else if (d.take("shared::cluster")) { s = Space::Shared; d.in.sub |= AnyCta; }
-  else if (d.take("local")) s = Space::Local;
-  else if (d.take("param") || d.take("param::entry") || d.take("param::func")) s = Space::Param;
+  if (d.take("global") || d.take("const"))
+    s = Space::Global;
+  else if (d.take("shared") || d.take("shared::cta"))
+    s = Space::Shared;
+  else if (d.take("shared::cluster")) {
+    s = Space::Shared;
+    d.in.sub |= AnyCta;
+  } else if (d.take("local"))
+    s = Space::Local;
+  else if (d.take("param") || d.take("param::entry") || d.take("param::func"))
+    s = Space::Param;
   d.take("weak");
-  if (d.take("volatile") || d.take("relaxed") || d.take("mmio")) d.in.sub |= Strong;
-  if (d.take("acquire")) d.in.sub |= Strong | Acquire;
-  if (d.take("release")) d.in.sub |= Strong | Release;
+  if (d.take("volatile") || d.take("relaxed") || d.take("mmio"))
+    d.in.sub |= Strong;
+  if (d.take("acquire"))
+    d.in.sub |= Strong | Acquire;
+  if (d.take("release"))
+    d.in.sub |= Strong | Release;
   d.takeOneOf({"cta", "cluster", "gpu", "sys"});
   d.takeOneOf({"ca", "cg", "cs", "lu", "cv", "wb", "wt"});
   d.take("nc");
   d.take("unified");
-  while (d.takeOneOf({"L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last",
-                      "L1::no_allocate", "L2::evict_first", "L2::evict_last", "L2::evict_normal",
-                      "L2::cache_hint", "L2::64B", "L2::128B", "L2::256B"}) >= 0) {
+  while (d.takeOneOf({"L1::evict_normal", "L1::evict_unchanged", "L1::evict_first",
+                      "L1::evict_last", "L1::no_allocate", "L2::evict_first", "L2::evict_last",
+                      "L2::evict_normal", "L2::cache_hint", "L2::64B", "L2::128B", "L2::256B"}) >=
+         0) {
   }
   int vec = d.takeOneOf({"v2", "v4", "v8"});
   Ty t = d.needType();
@@ -126,8 +147,8 @@ void loadStore(Decoder &d, bool isLoad) {
   if ((data.kind == Operand::Vector ? data.parts.size() : 1) != n)
     d.fail("the vector needs " + std::to_string(n) + " elements");
   unsigned regBytes = bytes;
-  for (const Operand *o = data.kind == Operand::Vector ? data.parts.data() : &data,
-                     *e = o + n; o != e; ++o)
+  for (const Operand *o = data.kind == Operand::Vector ? data.parts.data() : &data, *e = o + n;
+       o != e; ++o)
     if (unsigned b = d.registerBytes(*o)) {
       if (b < bytes)
         d.fail("register '" + std::string(o->name) + "' has " + std::to_string(8 * b) +

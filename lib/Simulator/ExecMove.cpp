@@ -1,7 +1,7 @@
 //===- ExecMove.cpp - mov, cvta, isspacep, mapa (PTX ISA 9.7.9) -----------===//
 //
-// Register moves with packing and unpacking of vectors, address conversions, and the special registers
-// that change while a warp runs.
+// Register moves with packing and unpacking of vectors, address conversions, and the special
+// registers that change while a warp runs.
 //
 //===----------------------------------------------------------------------===//
 #include "Access.h"
@@ -11,13 +11,17 @@ namespace tileloom {
 namespace sim {
 namespace {
 
-template <class T> struct Copy { T operator()(T a) const { return a; } };
+template <class T> struct Copy {
+  T operator()(T a) const { return a; }
+};
 
 Step movePredicate(Warp &w, const Instr &in) {
   setPredicate(w, in.d, getPredicate(w, in.a, in.sub));
   return Step::Next;
 }
-struct Wide { uint64_t low, high; };
+struct Wide {
+  uint64_t low, high;
+};
 Step move128(Warp &w, const Instr &in) {
   map1<Wide, Wide>(w, in, [](Wide a) { return a; });
   return Step::Next;
@@ -85,7 +89,10 @@ void mov(Decoder &d) {
     if (n < 2 || bytes % n)
       d.fail("cannot divide " + std::to_string(8 * bytes) + " bits by " + std::to_string(n));
     d.in.sub = bytes / n;
-    Ty part = bytes / n == 1 ? Ty::B8 : bytes / n == 2 ? Ty::B16 : bytes / n == 4 ? Ty::B32 : Ty::B64;
+    Ty part = bytes / n == 1   ? Ty::B8
+              : bytes / n == 2 ? Ty::B16
+              : bytes / n == 4 ? Ty::B32
+                               : Ty::B64;
     if (&v == &from) {
       d.useList(from, part);
       d.in.d = d.def(to, t);
@@ -97,7 +104,7 @@ void mov(Decoder &d) {
   }
   if (from.kind == Operand::Special) {
     static const std::unordered_map<std::string_view, uint32_t> dynamic = {
-        {"%clock", Clock}, {"%clock_hi", ClockHigh}, {"%clock64", Clock64},
+        {"%clock", Clock},       {"%clock_hi", ClockHigh},      {"%clock64", Clock64},
         {"%globaltimer", Timer}, {"%globaltimer_lo", TimerLow}, {"%globaltimer_hi", TimerHigh}};
     auto it = dynamic.find(from.name);
     if (it != dynamic.end()) {
@@ -116,7 +123,10 @@ void mov(Decoder &d) {
 }
 
 uint64_t windowOf(Space s) {
-  return s == Space::Shared ? SharedWindow : s == Space::Local ? LocalWindow : s == Space::Param ? ParamWindow : 0;
+  return s == Space::Shared  ? SharedWindow
+         : s == Space::Local ? LocalWindow
+         : s == Space::Param ? ParamWindow
+                             : 0;
 }
 template <class T> Step addWindow(Warp &w, const Instr &in) {
   uint64_t window = uint64_t(in.imm);
@@ -131,11 +141,16 @@ template <class T> Step dropWindow(Warp &w, const Instr &in) {
 }
 
 Space takeSpace(Decoder &d) {
-  if (d.take("global")) return Space::Global;
-  if (d.take("shared") || d.take("shared::cta") || d.take("shared::cluster")) return Space::Shared;
-  if (d.take("local")) return Space::Local;
-  if (d.take("param") || d.take("param::entry")) return Space::Param;
-  if (d.take("const")) return Space::Const;
+  if (d.take("global"))
+    return Space::Global;
+  if (d.take("shared") || d.take("shared::cta") || d.take("shared::cluster"))
+    return Space::Shared;
+  if (d.take("local"))
+    return Space::Local;
+  if (d.take("param") || d.take("param::entry"))
+    return Space::Param;
+  if (d.take("const"))
+    return Space::Const;
   return Space::Generic;
 }
 

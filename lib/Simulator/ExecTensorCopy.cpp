@@ -1,7 +1,7 @@
 //===- ExecTensorCopy.cpp - tcgen05.cp, shift and commit ------------------===//
 //
-// Asynchronous operations that one thread issues (PTX ISA 9.7.16.9, .12); they run in issue order with
-// the matrix operations of the CTA. commit arrives on an mbarrier when all before it are done.
+// Asynchronous operations that one thread issues (PTX ISA 9.7.16.9, .12); they run in issue order
+// with the matrix operations of the CTA. commit arrives on an mbarrier when all before it are done.
 //
 //===----------------------------------------------------------------------===//
 #include "Barriers.h"
@@ -14,7 +14,7 @@ namespace tileloom {
 namespace sim {
 
 void decodeTensorMemory(Decoder &d, std::string_view op, uint32_t group); // ExecTensorMemory.cpp
-void decodeTensorMma(Decoder &d, uint32_t group);                        // ExecTensorMma.cpp
+void decodeTensorMma(Decoder &d, uint32_t group);                         // ExecTensorMma.cpp
 
 void queueTensor(Warp &w, const char *what, uint64_t cycles, std::function<void()> run) {
   TensorMemory &t = tensorOf(*w.cta);
@@ -57,7 +57,8 @@ Step copy(Warp &w, const Instr &in) {
     return Step::Next;
   ++w.tensorSequence;
   Actor actor = tensorStream(w, "tcgen05.cp");
-  uint32_t rows = tmemCopyRows(shape), rowBytes = tmemCopyRowBytes(shape), column = address & 0xFFFF;
+  uint32_t rows = tmemCopyRows(shape), rowBytes = tmemCopyRowBytes(shape),
+           column = address & 0xFFFF;
   for (Cta *cta : {w.cta, peer}) {
     if (!cta || !tensorColumns(w, *cta, column, rowBytes / 4, "tcgen05.cp"))
       continue;
@@ -65,13 +66,15 @@ Step copy(Warp &w, const Instr &in) {
     for (uint32_t r = 0; r < rows && ok; ++r) {
       for (uint32_t at = 0; at < rowBytes && ok; at += 16) {
         uint32_t from = elementAddress(desc, Major::K, 1, r, at);
-        SharedPlace p = sharedPlace(w, cta->rank << 24 | from, 16, 16, true, int(lane), "tcgen05.cp");
+        SharedPlace p =
+            sharedPlace(w, cta->rank << 24 | from, 16, 16, true, int(lane), "tcgen05.cp");
         ok = bool(p);
         if (ok)
           noteShared(w, p, 16, Mode::Read, actor, int(lane));
       }
       for (uint32_t i = 0; i < tmemCopyCopies(shape); ++i)
-        noteTensor(w, *cta, tmemCopyLane(shape, r, i, address >> 16), column, rowBytes / 4, Mode::Write, actor);
+        noteTensor(w, *cta, tmemCopyLane(shape, r, i, address >> 16), column, rowBytes / 4,
+                   Mode::Write, actor);
     }
     if (!ok)
       return Step::Next;
@@ -86,7 +89,9 @@ Step copy(Warp &w, const Instr &in) {
         for (uint32_t at = 0; at < rowBytes; at += 4)
           for (uint32_t i = 0; i < tmemCopyCopies(shape); ++i)
             std::memcpy(&t.word(tmemCopyLane(shape, r, i, address >> 16), (column + at / 4) % 512),
-                        cta->shared.data() + elementAddress(desc, Major::K, 1, r, at & ~15u) + (at & 15), 4);
+                        cta->shared.data() + elementAddress(desc, Major::K, 1, r, at & ~15u) +
+                            (at & 15),
+                        4);
     }
   });
   return Step::Next;
@@ -114,7 +119,9 @@ Step shift(Warp &w, const Instr &in) {
 Step commit(Warp &w, const Instr &in) {
   tensorGroup(w, in.sub & 3);
   eachLane(w.active, [&](unsigned lane) {
-    uint32_t address = (in.sub & 8 ? uint32_t(w.reg<uint64_t>(in.a)[lane]) : w.reg<uint32_t>(in.a)[lane]) + uint32_t(in.imm);
+    uint32_t address =
+        (in.sub & 8 ? uint32_t(w.reg<uint64_t>(in.a)[lane]) : w.reg<uint32_t>(in.a)[lane]) +
+        uint32_t(in.imm);
     uint32_t mask = in.sub & 4 ? w.reg<uint16_t>(in.b)[lane] : 0;
     std::vector<BarrierPlace> barriers;
     if (in.sub & 4) {
@@ -161,10 +168,13 @@ void decodeCopy(Decoder &d, uint32_t group) {
   int cast = d.takeOneOf({"warpx2::02_13", "warpx2::01_23", "warpx4"});
   if (d.has("b8x16"))
     d.fail("tcgen05.cp with decompression is not supported");
-  if (shape < 0 || (shape < 3 && cast >= 0) || (shape == 3 && (cast < 0 || cast > 1)) || (shape == 4 && cast != 2))
+  if (shape < 0 || (shape < 3 && cast >= 0) || (shape == 3 && (cast < 0 || cast > 1)) ||
+      (shape == 4 && cast != 2))
     d.fail("unknown shape or multicast of tcgen05.cp");
-  TmemCopyShape s = shape < 3 ? TmemCopyShape(shape) : shape == 4 ? TmemCopyShape::S32x128bWarpx4
-                    : cast == 0 ? TmemCopyShape::S64x128bWarpx2_02_13 : TmemCopyShape::S64x128bWarpx2_01_23;
+  TmemCopyShape s = shape < 3    ? TmemCopyShape(shape)
+                    : shape == 4 ? TmemCopyShape::S32x128bWarpx4
+                    : cast == 0  ? TmemCopyShape::S64x128bWarpx2_02_13
+                                 : TmemCopyShape::S64x128bWarpx2_01_23;
   d.needOperands(2, 2);
   Decoder::Address a = d.address(d.operand(0));
   d.in.a = a.slot;
@@ -194,8 +204,8 @@ void decode(Decoder &d) {
     d.in.sub = group;
     return d.emit(shift, 0, 4);
   }
-  for (const char *known : {"alloc", "dealloc", "relinquish_alloc_permit", "ld", "st", "wait::ld", "wait::st",
-                            "fence::before_thread_sync", "fence::after_thread_sync"})
+  for (const char *known : {"alloc", "dealloc", "relinquish_alloc_permit", "ld", "st", "wait::ld",
+                            "wait::st", "fence::before_thread_sync", "fence::after_thread_sync"})
     if (op == known)
       return decodeTensorMemory(d, op, group);
   d.fail("unknown tcgen05 operation '" + std::string(op) + "'");

@@ -1,9 +1,9 @@
 //===- ExecTensorMemory.cpp - Tensor memory: alloc, ld, st, fences --------===//
 //
-// tcgen05.alloc/dealloc/relinquish_alloc_permit (PTX ISA 9.7.16.7), ld, st and wait (9.7.16.8), fence
-// (9.7.16.11). Loads and stores move data at once; that they are asynchronous shows in the checks: a
-// loaded register is in flight until wait::ld, and what other threads wrote or read is ordered only
-// through fence::before_thread_sync and fence::after_thread_sync.
+// tcgen05.alloc/dealloc/relinquish_alloc_permit (PTX ISA 9.7.16.7), ld, st and wait (9.7.16.8),
+// fence (9.7.16.11). Loads and stores move data at once; that they are asynchronous shows in the
+// checks: a loaded register is in flight until wait::ld, and what other threads wrote or read is
+// ordered only through fence::before_thread_sync and fence::after_thread_sync.
 //
 //===----------------------------------------------------------------------===//
 #include "Lanes.h"
@@ -17,8 +17,8 @@ TensorMemory &tensorOf(Cta &cta) {
   if (!cta.tensor) {
     cta.tensor = std::make_unique<TensorMemory>();
     if (cta.shadow)
-      cta.tensor->shadow = std::make_unique<SharedShadow>(4 * TensorMemory::Lanes * TensorMemory::Columns,
-                                                          cta.cluster->records);
+      cta.tensor->shadow = std::make_unique<SharedShadow>(
+          4 * TensorMemory::Lanes * TensorMemory::Columns, cta.cluster->records);
   }
   return *cta.tensor;
 }
@@ -28,8 +28,9 @@ void checkTensorLeaks(Cta &cta) {
     if (!a.live)
       continue;
     Finding f = findingAt(*cta.warps[0], "tensor-leak",
-                          "the CTA ends with " + std::to_string(a.columns) + " columns of tensor memory at column " +
-                              std::to_string(a.column) + " still allocated (line " + std::to_string(a.line) + ")");
+                          "the CTA ends with " + std::to_string(a.columns) +
+                              " columns of tensor memory at column " + std::to_string(a.column) +
+                              " still allocated (line " + std::to_string(a.line) + ")");
     f.line = a.line;
     f.warp = -1;
     f.source.clear();
@@ -40,16 +41,18 @@ void checkTensorLeaks(Cta &cta) {
 void tensorGroup(Warp &w, uint32_t group) {
   TensorMemory &t = tensorOf(*w.cta);
   if (t.group && t.group != group)
-    report(w, "cta-group", "cta_group::" + std::to_string(group) + " in a kernel that has used cta_group::" +
-                               std::to_string(t.group));
+    report(w, "cta-group",
+           "cta_group::" + std::to_string(group) +
+               " in a kernel that has used cta_group::" + std::to_string(t.group));
   t.group = group;
 }
 
 Cta *pairOf(Warp &w) {
   Cta *peer = w.cluster->cta(w.cta->rank ^ 1);
   if (!peer || peer->done)
-    report(w, "cta-group", "cta_group::2 needs the other CTA of the pair (rank " + std::to_string(w.cta->rank ^ 1) +
-                               "); it " + (peer ? "has exited" : "does not exist"));
+    report(w, "cta-group",
+           "cta_group::2 needs the other CTA of the pair (rank " + std::to_string(w.cta->rank ^ 1) +
+               "); it " + (peer ? "has exited" : "does not exist"));
   return peer && !peer->done ? peer : nullptr;
 }
 
@@ -57,9 +60,11 @@ bool tensorColumns(Warp &w, Cta &cta, uint32_t column, uint32_t columns, const c
   TensorMemory &t = tensorOf(cta);
   for (uint32_t c = column; c < column + columns; ++c)
     if (c >= TensorMemory::Columns || !t.owner[c]) {
-      report(w, "tensor-bounds", std::string(what) + " uses columns " + std::to_string(column) + " to " +
-                                     std::to_string(column + columns - 1) + " of tensor memory; column " +
-                                     std::to_string(c) + (c >= TensorMemory::Columns ? " does not exist" : " is not allocated"));
+      report(w, "tensor-bounds",
+             std::string(what) + " uses columns " + std::to_string(column) + " to " +
+                 std::to_string(column + columns - 1) + " of tensor memory; column " +
+                 std::to_string(c) +
+                 (c >= TensorMemory::Columns ? " does not exist" : " is not allocated"));
       return false;
     }
   return true;
@@ -74,7 +79,8 @@ Actor tensorStream(Warp &w, const char *what) {
   return a;
 }
 
-void noteTensor(Warp &w, Cta &cta, uint32_t lane, uint32_t column, uint32_t columns, Mode mode, const Actor &actor) {
+void noteTensor(Warp &w, Cta &cta, uint32_t lane, uint32_t column, uint32_t columns, Mode mode,
+                const Actor &actor) {
   TensorMemory &t = tensorOf(cta);
   if (!t.shadow)
     return;
@@ -102,12 +108,13 @@ void noteTensor(Warp &w, Cta &cta, uint32_t lane, uint32_t column, uint32_t colu
   a.clocks = &w.tensorSeen;
   uint32_t offset = 4 * (lane * TensorMemory::Columns + column);
   AccessCheck check = mode == Mode::Write ? t.shadow->write(offset, 4 * columns, a, races)
-                                          : t.shadow->read(offset, 4 * columns, a, races, c.checking(CheckUninitialised));
+                                          : t.shadow->read(offset, 4 * columns, a, races,
+                                                           c.checking(CheckUninitialised));
   if (check.conflict == Conflict::None)
     return;
   uint32_t word = check.offset / 4;
-  std::string at = "tensor memory lane " + std::to_string(word / TensorMemory::Columns) + " column " +
-                   std::to_string(word % TensorMemory::Columns);
+  std::string at = "tensor memory lane " + std::to_string(word / TensorMemory::Columns) +
+                   " column " + std::to_string(word % TensorMemory::Columns);
   std::string me = actor.what ? actor.what : "this access";
   if (check.conflict == Conflict::Uninitialised) {
     report(w, "uninitialised", me + " reads " + at + ", which was never written");
@@ -115,10 +122,12 @@ void noteTensor(Warp &w, Cta &cta, uint32_t lane, uint32_t column, uint32_t colu
   }
   const AccessRecord &other = c.records[check.other];
   report(w, "tensor-race",
-         me + (mode == Mode::Write ? " writes " : " reads ") + at + " without being ordered after its " +
-             (check.conflict == Conflict::ReadWrite ? "read" : "write") + " by " + other.what + " of warp " +
-             std::to_string(other.warp) + " at line " + std::to_string(other.line) +
-             "; needed: commit and mbarrier wait (mma, cp) or wait::ld/st, and the tcgen05 fences around the barrier");
+         me + (mode == Mode::Write ? " writes " : " reads ") + at +
+             " without being ordered after its " +
+             (check.conflict == Conflict::ReadWrite ? "read" : "write") + " by " + other.what +
+             " of warp " + std::to_string(other.warp) + " at line " + std::to_string(other.line) +
+             "; needed: commit and mbarrier wait (mma, cp) or wait::ld/st, and the tcgen05 fences "
+             "around the barrier");
 }
 
 namespace {
@@ -128,7 +137,9 @@ Step alloc(Warp &w, const Instr &in) {
   TensorMemory &t = tensorOf(*w.cta);
   uint32_t columns = w.reg<uint32_t>(in.b)[w.firstLane()];
   if (columns < 32 || columns > 512 || columns & (columns - 1)) {
-    report(w, "tensor-alloc", "allocation of " + std::to_string(columns) + " columns; a power of two from 32 to 512 is needed");
+    report(w, "tensor-alloc",
+           "allocation of " + std::to_string(columns) +
+               " columns; a power of two from 32 to 512 is needed");
     return Step::Next;
   }
   if (t.relinquished)
@@ -165,13 +176,15 @@ Step alloc(Warp &w, const Instr &in) {
 Step dealloc(Warp &w, const Instr &in) {
   tensorGroup(w, in.sub);
   TensorMemory &t = tensorOf(*w.cta);
-  uint32_t address = w.reg<uint32_t>(in.a)[w.firstLane()], columns = w.reg<uint32_t>(in.b)[w.firstLane()];
+  uint32_t address = w.reg<uint32_t>(in.a)[w.firstLane()],
+           columns = w.reg<uint32_t>(in.b)[w.firstLane()];
   for (TensorMemory::Allocation &a : t.allocations) {
     if (!a.live || a.column != (address & 0xFFFF))
       continue;
     if (a.columns != columns)
-      report(w, "tensor-alloc", "dealloc of " + std::to_string(columns) + " columns; " + std::to_string(a.columns) +
-                                    " were allocated there at line " + std::to_string(a.line));
+      report(w, "tensor-alloc",
+             "dealloc of " + std::to_string(columns) + " columns; " + std::to_string(a.columns) +
+                 " were allocated there at line " + std::to_string(a.line));
     a.live = false;
     std::fill(t.owner.begin() + a.column, t.owner.begin() + a.column + a.columns, uint16_t(0));
     if (t.shadow)
@@ -180,7 +193,8 @@ Step dealloc(Warp &w, const Instr &in) {
     madeEvent(*w.cluster);
     return Step::Next;
   }
-  report(w, "tensor-alloc", "dealloc of tensor memory address " + hex(address) + ", which is not a live allocation");
+  report(w, "tensor-alloc",
+         "dealloc of tensor memory address " + hex(address) + ", which is not a live allocation");
   return Step::Next;
 }
 
@@ -203,13 +217,16 @@ Step loadStore(Warp &w, const Instr &in) {
   });
   uint32_t quadrant = 32 * (w.id % 4), lane0 = address >> 16, column0 = address & 0xFFFF;
   if (lane0 && (lane0 & ~31u) != quadrant)
-    report(w, "tensor-lane", "warp " + std::to_string(w.id) + " accesses lane " + std::to_string(lane0) +
-                                 "; it may access lanes " + std::to_string(quadrant) + " to " + std::to_string(quadrant + 31));
+    report(w, "tensor-lane",
+           "warp " + std::to_string(w.id) + " accesses lane " + std::to_string(lane0) +
+               "; it may access lanes " + std::to_string(quadrant) + " to " +
+               std::to_string(quadrant + 31));
   lane0 = quadrant + lane0 % 32;
   uint32_t split = uint32_t(in.imm), last = 0;
   for (unsigned r = 0; r < in.count; ++r)
     for (unsigned t = 0; t < 32; ++t)
-      last = std::max(last, packed ? tmemPacked(shape, t, r, 1, split).column : tmemElement(shape, t, r, split).column);
+      last = std::max(last, packed ? tmemPacked(shape, t, r, 1, split).column
+                                   : tmemElement(shape, t, r, split).column);
   if (!tensorColumns(w, *w.cta, column0, last + 1, store ? "tcgen05.st" : "tcgen05.ld"))
     return Step::Next;
   TensorMemory &m = tensorOf(*w.cta);
@@ -238,8 +255,8 @@ Step loadStore(Warp &w, const Instr &in) {
     size_t k = i + 1;
     while (k < touched.size() && touched[k] <= touched[k - 1] + 1)
       ++k;
-    noteTensor(w, *w.cta, uint32_t(touched[i] >> 32), uint32_t(touched[i]), uint32_t(touched[k - 1] - touched[i] + 1),
-               store ? Mode::Write : Mode::Read, actor);
+    noteTensor(w, *w.cta, uint32_t(touched[i] >> 32), uint32_t(touched[i]),
+               uint32_t(touched[k - 1] - touched[i] + 1), store ? Mode::Write : Mode::Read, actor);
     i = k;
   }
   if (store) {
@@ -272,9 +289,11 @@ Step wait(Warp &w, const Instr &in) {
 Step fence(Warp &w, const Instr &in) {
   if (!in.sub) { // before_thread_sync
     if (w.cluster->checking(CheckInFlight) && (w.tensorStores || !w.tensorLoadRegs.empty()))
-      report(w, "missing-tcgen05-wait", std::string("tcgen05.fence::before_thread_sync with a ") +
-                                            (w.tensorStores ? "tcgen05.st" : "tcgen05.ld") +
-                                            " that has not been waited for (tcgen05.wait::" + (w.tensorStores ? "st)" : "ld)"));
+      report(
+          w, "missing-tcgen05-wait",
+          std::string("tcgen05.fence::before_thread_sync with a ") +
+              (w.tensorStores ? "tcgen05.st" : "tcgen05.ld") +
+              " that has not been waited for (tcgen05.wait::" + (w.tensorStores ? "st)" : "ld)"));
     if (!w.clocks.empty()) {
       joinInto(w.clocks.tensor, w.clocks.seen);
       w.fenced = w.clocks;
@@ -332,7 +351,8 @@ void decodeTensorMemory(Decoder &d, std::string_view op, uint32_t group) {
     d.fail("tcgen05." + std::string(op) + " without a known shape or count");
   bool hasSplit = shape == 4;
   d.needOperands(hasSplit ? 3 : 2, hasSplit ? 3 : 2);
-  const Operand &addressOperand = d.operand(store ? 0 : 1), &regs = d.operand(store ? (hasSplit ? 2 : 1) : 0);
+  const Operand &addressOperand = d.operand(store ? 0 : 1),
+                &regs = d.operand(store ? (hasSplit ? 2 : 1) : 0);
   Decoder::Address a = d.address(addressOperand);
   if (a.offset || a.wide)
     d.fail("a tensor memory address is a 32-bit register");
@@ -345,7 +365,8 @@ void decodeTensorMemory(Decoder &d, std::string_view op, uint32_t group) {
     d.defList(regs, Ty::B32);
   unsigned want = tmemRegisters(TmemShape(shape)) << times;
   if (d.in.count != want || want > 128)
-    d.fail("found " + std::to_string(d.in.count) + " registers, needed " + std::to_string(want) + " (at most 128)");
+    d.fail("found " + std::to_string(d.in.count) + " registers, needed " + std::to_string(want) +
+           " (at most 128)");
   d.in.sub = uint32_t(shape) | (store ? 8 : 0) | (packed ? 16 : 0);
   d.emit(loadStore, FlagAligned, 8);
 }

@@ -1,8 +1,9 @@
 //===- ExecTensorMma.cpp - tcgen05.mma (PTX ISA 9.7.16.10) ----------------===//
 //
-// Gathers A from shared or tensor memory and B from shared memory of one CTA or of the pair, multiplies
-// in the matrix unit and writes D to tensor memory. Operands are looked at when the instruction is
-// issued (checks) and read when it executes. Sparse forms and the column masks of .ws are refused.
+// Gathers A from shared or tensor memory and B from shared memory of one CTA or of the pair,
+// multiplies in the matrix unit and writes D to tensor memory. Operands are looked at when the
+// instruction is issued (checks) and read when it executes. Sparse forms and the column masks of
+// .ws are refused.
 //
 //===----------------------------------------------------------------------===//
 #include "Lanes.h"
@@ -43,14 +44,15 @@ Packing packingOf(MmaType t, uint8_t container, bool tensor) {
 }
 
 /// Shared memory rows of one CTA, dense. Packed and padded forms are gathered as bytes.
-bool gather(Cta &cta, const MatrixDescriptor &desc, Major major, uint8_t container, unsigned rows, unsigned k,
-            uint8_t *out) {
+bool gather(Cta &cta, const MatrixDescriptor &desc, Major major, uint8_t container, unsigned rows,
+            unsigned k, uint8_t *out) {
   unsigned bytes = container ? container : 1, elements = container ? k : k / 2;
-  return gatherOperand(desc, major, bytes, rows, elements,
-                       [&](uint32_t a, uint32_t n) -> const uint8_t * {
-                         return uint64_t(a) + n <= cta.shared.size() ? cta.shared.data() + a : nullptr;
-                       },
-                       out);
+  return gatherOperand(
+      desc, major, bytes, rows, elements,
+      [&](uint32_t a, uint32_t n) -> const uint8_t * {
+        return uint64_t(a) + n <= cta.shared.size() ? cta.shared.data() + a : nullptr;
+      },
+      out);
 }
 
 void execute(const Operation &o) {
@@ -63,9 +65,11 @@ void execute(const Operation &o) {
   std::vector<uint8_t> aBytes(size_t(d.m) * aRow), bBytes(size_t(d.n) * bRow);
   unsigned m1 = d.m / o.group, n1 = d.n / o.group;
   for (unsigned c = 0; c < o.group; ++c) {
-    if (!o.aInTensor && !gather(*o.ctas[c], o.aDesc, d.aMajor, d.containerBytesA, m1, d.k, aBytes.data() + size_t(c) * m1 * aRow))
+    if (!o.aInTensor && !gather(*o.ctas[c], o.aDesc, d.aMajor, d.containerBytesA, m1, d.k,
+                                aBytes.data() + size_t(c) * m1 * aRow))
       return;
-    if (!gather(*o.ctas[c], o.bDesc, d.bMajor, d.containerBytesB, n1, d.k, bBytes.data() + size_t(c) * n1 * bRow))
+    if (!gather(*o.ctas[c], o.bDesc, d.bMajor, d.containerBytesB, n1, d.k,
+                bBytes.data() + size_t(c) * n1 * bRow))
       return;
   }
   if (o.aInTensor)
@@ -73,15 +77,19 @@ void execute(const Operation &o) {
       TmemBits at = tmemA(o.layout, row, 0, 8, o.aTensor >> 16);
       TensorMemory &t = tensorOf(*o.ctas[at.cta]);
       for (unsigned i = 0; i < aRow; i += 4)
-        std::memcpy(aBytes.data() + size_t(row) * aRow + i, &t.word(at.lane % 128, ((o.aTensor & 0xFFFF) + i / 4) % 512), 4);
+        std::memcpy(aBytes.data() + size_t(row) * aRow + i,
+                    &t.word(at.lane % 128, ((o.aTensor & 0xFFFF) + i / 4) % 512), 4);
     }
-  a.load(d.aType, packingOf(d.aType, d.containerBytesA, o.aInTensor), aBytes.data(), aRow, d.m, d.k, d.negateA);
-  b.load(d.bType, packingOf(d.bType, d.containerBytesB, false), bBytes.data(), bRow, d.n, d.k, d.negateB);
+  a.load(d.aType, packingOf(d.aType, d.containerBytesA, o.aInTensor), aBytes.data(), aRow, d.m, d.k,
+         d.negateA);
+  b.load(d.bType, packingOf(d.bType, d.containerBytesB, false), bBytes.data(), bRow, d.n, d.k,
+         d.negateB);
   if (d.scalesPerRow) {
     std::vector<uint8_t> sa(size_t(d.m) * d.scalesPerRow), sb(size_t(d.n) * d.scalesPerRow);
     auto read = [&](Cta &cta, uint32_t base, unsigned row, unsigned s, unsigned id) {
       TmemScale at = tmemScale(row, s, id);
-      return uint8_t(tensorOf(cta).word(at.lane, ((base & 0xFFFF) + at.column) % 512) >> (8 * (at.byte & 3)));
+      return uint8_t(tensorOf(cta).word(at.lane, ((base & 0xFFFF) + at.column) % 512) >>
+                     (8 * (at.byte & 3)));
     };
     for (unsigned s = 0; s < d.scalesPerRow; ++s) {
       for (unsigned r = 0; r < d.m; ++r)
@@ -97,8 +105,8 @@ void execute(const Operation &o) {
     for (unsigned row = 0; row < d.m; ++row)
       for (unsigned col = 0; col < d.n; ++col) {
         TmemPlace p = tmemD(o.layout, d.n, row, col, o.dLane);
-        f(tensorOf(*o.ctas[p.cta]).word(p.lane % 128, (o.dColumn + p.column) % 512), words[size_t(row) * d.n + col],
-          p.cta * 128 + p.lane);
+        f(tensorOf(*o.ctas[p.cta]).word(p.lane % 128, (o.dColumn + p.column) % 512),
+          words[size_t(row) * d.n + col], p.cta * 128 + p.lane);
       }
   };
   if (o.accumulate)
@@ -174,7 +182,8 @@ bool note(Warp &w, const Operation &o) {
       for (unsigned row = 0; row < d.m; ++row) {
         TmemBits at = tmemA(o.layout, row, 0, 8, o.aTensor >> 16);
         if (at.cta == c)
-          noteTensor(w, cta, at.lane % 128, o.aTensor & 0xFFFF, rowBytesOf(d, d.containerBytesA) / 4, Mode::Read, actor);
+          noteTensor(w, cta, at.lane % 128, o.aTensor & 0xFFFF,
+                     rowBytesOf(d, d.containerBytesA) / 4, Mode::Read, actor);
       }
   }
   return true;
@@ -192,7 +201,8 @@ Step issue(Warp &w, const Instr &in) {
   form.ws = in.sub & 32;
   form.aInTmem = o.aInTensor = in.sub & 64;
   form.scaleVector = in.sub >> 10 & 7;
-  std::string error = decodeInstructionDescriptor(MmaKind(in.sub & 7), w.reg<uint32_t>(in.e)[lane], form, o.d);
+  std::string error =
+      decodeInstructionDescriptor(MmaKind(in.sub & 7), w.reg<uint32_t>(in.e)[lane], form, o.d);
   if (error.empty() && o.d.sparse)
     error = "sparse operands are not supported";
   if (error.empty() && !tmemLayoutOf(o.d.m, o.group, form.ws, false, o.layout))
@@ -210,8 +220,9 @@ Step issue(Warp &w, const Instr &in) {
   o.dLane = address >> 16;
   bool half = o.layout == TmemLayout::C || o.layout == TmemLayout::F;
   if (o.dLane && !(half && o.dLane == 16)) {
-    report(w, "tensor-address", "the accumulator starts at lane " + std::to_string(o.dLane) + "; lane 0" +
-                                    (half ? " or 16" : "") + " is needed");
+    report(w, "tensor-address",
+           "the accumulator starts at lane " + std::to_string(o.dLane) + "; lane 0" +
+               (half ? " or 16" : "") + " is needed");
     return Step::Next;
   }
   if (o.aInTensor)
@@ -236,7 +247,8 @@ Step issue(Warp &w, const Instr &in) {
     o.ctas[(w.cta->rank & 1) ^ 1] = peer;
   }
   if (w.cluster->checking(CheckInFlight) && w.tensorStores)
-    report(w, "missing-tcgen05-wait", "tcgen05.mma after a tcgen05.st of the same warp without tcgen05.wait::st");
+    report(w, "missing-tcgen05-wait",
+           "tcgen05.mma after a tcgen05.st of the same warp without tcgen05.wait::st");
   ++w.tensorSequence;
   if (!note(w, o))
     return Step::Next;
@@ -251,22 +263,28 @@ void decodeTensorMma(Decoder &d, uint32_t group) {
   if (d.has("sp"))
     d.fail("sparse tcgen05.mma is not supported");
   bool ws = d.take("ws");
-  int kind = d.takeOneOf({"kind::f16", "kind::tf32", "kind::f8f6f4", "kind::i8", "kind::mxf8f6f4", "kind::mxf4",
-                          "kind::mxf4nvf4"});
+  int kind = d.takeOneOf({"kind::f16", "kind::tf32", "kind::f8f6f4", "kind::i8", "kind::mxf8f6f4",
+                          "kind::mxf4", "kind::mxf4nvf4"});
   if (kind < 0)
     d.fail("unknown kind of tcgen05.mma");
   bool scaled = d.take("block_scale");
   int vector = d.takeOneOf({"scale_vec::1X", "scale_vec::2X", "scale_vec::4X"});
   int block = d.takeOneOf({"block32", "block16"});
-  uint32_t scaleVector = vector >= 0 ? 1u << vector : block == 1 ? 4 : block == 0 ? (kind == 4 ? 1 : 2) : 0;
+  uint32_t scaleVector = vector >= 0  ? 1u << vector
+                         : block == 1 ? 4
+                         : block == 0 ? (kind == 4 ? 1 : 2)
+                                      : 0;
   // Collector usage and A shifts: the first have no effect on results.
   if (d.take("ashift"))
     d.fail("tcgen05.mma.ashift is not supported");
-  while (!d.has("") && d.takeOneOf({"collector::a::fill", "collector::a::use", "collector::a::lastuse", "collector::a::discard",
-                       "collector::b0::fill", "collector::b0::use", "collector::b0::lastuse", "collector::b0::discard",
-                       "collector::b1::fill", "collector::b1::use", "collector::b1::lastuse", "collector::b1::discard",
-                       "collector::b2::fill", "collector::b2::use", "collector::b2::lastuse", "collector::b2::discard",
-                       "collector::b3::fill", "collector::b3::use", "collector::b3::lastuse", "collector::b3::discard"}) >= 0) {
+  while (!d.has("") &&
+         d.takeOneOf({"collector::a::fill",     "collector::a::use",      "collector::a::lastuse",
+                      "collector::a::discard",  "collector::b0::fill",    "collector::b0::use",
+                      "collector::b0::lastuse", "collector::b0::discard", "collector::b1::fill",
+                      "collector::b1::use",     "collector::b1::lastuse", "collector::b1::discard",
+                      "collector::b2::fill",    "collector::b2::use",     "collector::b2::lastuse",
+                      "collector::b2::discard", "collector::b3::fill",    "collector::b3::use",
+                      "collector::b3::lastuse", "collector::b3::discard"}) >= 0) {
   }
   if (scaled != (kind >= 4))
     d.fail(scaled ? "this kind has no block scales" : "this kind needs .block_scale");
@@ -307,8 +325,8 @@ void decodeTensorMma(Decoder &d, uint32_t group) {
   }
   if (at != d.operandCount())
     d.fail("too many operands");
-  d.in.sub = uint32_t(kind) | group << 3 | (ws ? 32 : 0) | (tensor ? 64 : 0) | (negated ? 128 : 0) | (masked ? 256 : 0) |
-             (scaled ? 512 : 0) | scaleVector << 10 | scaleInput << 16;
+  d.in.sub = uint32_t(kind) | group << 3 | (ws ? 32 : 0) | (tensor ? 64 : 0) | (negated ? 128 : 0) |
+             (masked ? 256 : 0) | (scaled ? 512 : 0) | scaleVector << 10 | scaleInput << 16;
   d.emit(issue, 0, 4);
 }
 

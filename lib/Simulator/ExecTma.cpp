@@ -1,7 +1,7 @@
 //===- ExecTma.cpp - Tensor copies and tensor maps ------------------------===//
 //
-// cp.async.bulk.tensor loads, stores and reductions (PTX ISA 9.7.9.25.5), tensormap.replace (9.7.9.26)
-// and tensormap.cp_fenceproxy (9.7.13.16), over the TensorMap and BoxWalk engines.
+// cp.async.bulk.tensor loads, stores and reductions (PTX ISA 9.7.9.25.5), tensormap.replace
+// (9.7.9.26) and tensormap.cp_fenceproxy (9.7.13.16), over the TensorMap and BoxWalk engines.
 //
 //===----------------------------------------------------------------------===//
 #include "Bulk.h"
@@ -16,11 +16,12 @@ namespace {
 // sub: bit 0 load, bit 1 multicast, bit 2 gather/scatter, bit 3 cta_group 2, bit 4 reduce,
 // bits 5-8 op, bit 9 smem wide, bit 10 mbar wide, bit 11 map wide.
 // a map, b shared, c mbar, e mask; list: coordinates, then offsets of map, smem and mbar.
-enum : uint32_t { Load = 1, Multicast = 2, Gather = 4, Pair = 8, Reducing = 16, SmemWide = 1 << 9,
-                  MbarWide = 1 << 10, MapWide = 1 << 11 };
+constexpr uint32_t Load = 1, Multicast = 2, Gather = 4, Pair = 8, Reducing = 16, SmemWide = 1 << 9,
+                   MbarWide = 1 << 10, MapWide = 1 << 11;
 
 uint64_t at(Warp &w, int32_t slot, int64_t offset, bool wide, unsigned lane) {
-  return wide ? w.reg<uint64_t>(slot)[lane] + uint64_t(offset) : w.reg<uint32_t>(slot)[lane] + uint32_t(offset);
+  return wide ? w.reg<uint64_t>(slot)[lane] + uint64_t(offset)
+              : w.reg<uint32_t>(slot)[lane] + uint32_t(offset);
 }
 
 bool readMap(Warp &w, uint64_t address, TensorMap &map, int lane) {
@@ -48,8 +49,8 @@ bool solid(const BoxWalk &walk, uint32_t total) {
 }
 
 /// Bounds of all chunks in global memory, and their checks.
-bool collect(Warp &w, const BoxWalk &walk, Mode mode, const Actor &actor, int lane, const char *what,
-             std::vector<Chunk> &chunks) {
+bool collect(Warp &w, const BoxWalk &walk, Mode mode, const Actor &actor, int lane,
+             const char *what, std::vector<Chunk> &chunks) {
   bool ok = true;
   uint64_t noted = 0, notedEnd = 0;
   auto flush = [&] {
@@ -93,8 +94,10 @@ Step tensorCopy(Warp &w, const Instr &in) {
     if (!readMap(w, at(w, in.a, offsets[0], in.sub & MapWide, lane), map, int(lane)))
       return;
     if (!(in.sub & Gather) && map.rank != rank) {
-      report(w, "tensor-map", std::string(what) + " of " + std::to_string(rank) + " dimensions with a map of rank " +
-                                  std::to_string(map.rank), int(lane));
+      report(w, "tensor-map",
+             std::string(what) + " of " + std::to_string(rank) + " dimensions with a map of rank " +
+                 std::to_string(map.rank),
+             int(lane));
       return;
     }
     uint32_t shared = uint32_t(at(w, in.b, offsets[1], in.sub & SmemWide, lane));
@@ -158,11 +161,12 @@ Step tensorCopy(Warp &w, const Instr &in) {
     }
     uint32_t mbar = uint32_t(at(w, in.c, offsets[2], in.sub & MbarWide, lane));
     uint32_t mask = in.sub & Multicast ? w.reg<uint16_t>(in.e)[lane] : 0;
-    auto targets = loadTargets(w, shared, total, 1, mbar, in.sub & Multicast, mask, in.sub & Pair ? 2 : 1,
-                               int(lane), what);
+    auto targets = loadTargets(w, shared, total, 1, mbar, in.sub & Multicast, mask,
+                               in.sub & Pair ? 2 : 1, int(lane), what);
     if (targets.empty())
       return;
-    if (!collect(w, walk, Mode::Read, barrierStream(targets[0].barrier, what), int(lane), what, *chunks))
+    if (!collect(w, walk, Mode::Read, barrierStream(targets[0].barrier, what), int(lane), what,
+                 *chunks))
       return;
     uint32_t bytes = in.sub & Gather ? gather4TransactionBytes(map) : transactionBytes(map);
     for (const LoadTarget &t : targets) {
@@ -209,10 +213,10 @@ Step replace(Warp &w, const Instr &in) {
 Step copyFenced(Warp &w, const Instr &in) {
   unsigned lane = w.firstLane(); // the warp copies once
   int64_t srcOffset = w.program->lists[in.list];
-  const uint8_t *from = place(w, Space::Shared, at(w, in.b, srcOffset, in.sub & 2, lane), tensorMapBytes, 64,
-                              Mode::Read, int(lane));
-  uint8_t *to = place(w, Space::Global, w.reg<uint64_t>(in.a)[lane] + uint64_t(in.imm), tensorMapBytes, 64,
-                      Mode::Update, int(lane));
+  const uint8_t *from = place(w, Space::Shared, at(w, in.b, srcOffset, in.sub & 2, lane),
+                              tensorMapBytes, 64, Mode::Read, int(lane));
+  uint8_t *to = place(w, Space::Global, w.reg<uint64_t>(in.a)[lane] + uint64_t(in.imm),
+                      tensorMapBytes, 64, Mode::Update, int(lane));
   if (from && to)
     std::memcpy(to, from, tensorMapBytes);
   return Step::Next;
@@ -220,8 +224,9 @@ Step copyFenced(Warp &w, const Instr &in) {
 
 void decodeReplace(Decoder &d) {
   d.take("tile");
-  int field = d.takeOneOf({"global_address", "rank", "box_dim", "global_dim", "global_stride", "element_stride",
-                           "elemtype", "interleave_layout", "swizzle_mode", "swizzle_atomicity", "fill_mode"});
+  int field = d.takeOneOf({"global_address", "rank", "box_dim", "global_dim", "global_stride",
+                           "element_stride", "elemtype", "interleave_layout", "swizzle_mode",
+                           "swizzle_atomicity", "fill_mode"});
   if (field < 0)
     d.fail("tensormap.replace without a known field");
   bool shared = d.take("shared::cta");
@@ -236,8 +241,8 @@ void decodeReplace(Decoder &d) {
   d.in.imm = a.offset;
   int64_t ordinal = indexed ? d.needImmediate(d.operand(1), "the ordinal") : 0;
   d.in.b = d.use(d.operand(indexed ? 2 : 1), t);
-  d.in.sub = uint32_t(field) | uint32_t(ordinal) << 8 | (shared ? 1u << 16 : 0) | (a.wide ? 1u << 17 : 0) |
-             (bytesOf(t) == 8 ? 1u << 18 : 0);
+  d.in.sub = uint32_t(field) | uint32_t(ordinal) << 8 | (shared ? 1u << 16 : 0) |
+             (a.wide ? 1u << 17 : 0) | (bytesOf(t) == 8 ? 1u << 18 : 0);
   d.emit(replace, 0, 4);
 }
 
@@ -259,7 +264,8 @@ void decodeTensorCopy(Decoder &d, bool reduce) {
   d.take("cta_group::1");
   takeCacheHints(d);
   if (load ? !barrier : !group)
-    d.fail(load ? "a load completes by .mbarrier::complete_tx::bytes" : "a store completes by .bulk_group");
+    d.fail(load ? "a load completes by .mbarrier::complete_tx::bytes"
+                : "a store completes by .bulk_group");
   const Operand &mapOperand = d.operand(load ? 1 : 0), &smem = d.operand(load ? 0 : 1);
   Decoder::Address map = d.address(mapOperand), s = d.address(smem), m;
   if (mapOperand.parts.size() != 1 || mapOperand.parts[0].kind != Operand::Vector)
@@ -276,12 +282,13 @@ void decodeTensorCopy(Decoder &d, bool reduce) {
   }
   for (size_t i = load ? 3 + multicast : 2; i < d.operandCount(); ++i)
     d.use(d.operand(i), Ty::B64, true); // the cache policy
-  d.program.lists.insert(d.program.lists.end(), {int32_t(map.offset), int32_t(s.offset), int32_t(m.offset)});
+  d.program.lists.insert(d.program.lists.end(),
+                         {int32_t(map.offset), int32_t(s.offset), int32_t(m.offset)});
   d.in.a = map.slot;
   d.in.b = s.slot;
-  d.in.sub = (load ? Load : 0) | (multicast ? Multicast : 0) | (gather ? Gather : 0) | (pair ? Pair : 0) |
-             (reduce ? Reducing | uint32_t(op) << 5 : 0) | (s.wide ? SmemWide : 0) | (m.wide ? MbarWide : 0) |
-             (map.wide ? MapWide : 0);
+  d.in.sub = (load ? Load : 0) | (multicast ? Multicast : 0) | (gather ? Gather : 0) |
+             (pair ? Pair : 0) | (reduce ? Reducing | uint32_t(op) << 5 : 0) |
+             (s.wide ? SmemWide : 0) | (m.wide ? MbarWide : 0) | (map.wide ? MapWide : 0);
   if (reduce)
     d.program.usesGlobalAtomics = true;
   d.emit(tensorCopy, 0, 8);

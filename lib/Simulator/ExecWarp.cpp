@@ -62,15 +62,28 @@ Step shfl(Warp &w, const Instr &in) {
     int j;
     bool p;
     switch (in.sub & 3) {
-    case Up: j = int(lane) - int(bv); p = j >= int(top); break;
-    case Down: j = int(lane + bv); p = j <= int(top); break;
-    case Bfly: j = int(lane ^ bv); p = j <= int(top); break;
-    default: j = int(low | (bv & ~seg)); p = j <= int(top); break;
+    case Up:
+      j = int(lane) - int(bv);
+      p = j >= int(top);
+      break;
+    case Down:
+      j = int(lane + bv);
+      p = j <= int(top);
+      break;
+    case Bfly:
+      j = int(lane ^ bv);
+      p = j <= int(top);
+      break;
+    default:
+      j = int(low | (bv & ~seg));
+      p = j <= int(top);
+      break;
     }
     if (!p)
       j = int(lane);
     if (!(w.active >> (j & 31) & 1))
-      report(w, "shfl-inactive", "shfl reads lane " + std::to_string(j) + ", which does not execute it", int(lane));
+      report(w, "shfl-inactive",
+             "shfl reads lane " + std::to_string(j) + ", which does not execute it", int(lane));
     result[lane] = a[j & 31];
     ok |= uint32_t(p) << lane;
   });
@@ -144,18 +157,28 @@ Step redux(Warp &w, const Instr &in) {
     }
     bool s = in.sub & 16;
     switch (in.sub & 7) {
-    case RAdd: r += v; break;
+    case RAdd:
+      r += v;
+      break;
     case RMin:
       r = in.sub & 32 ? uint32_t(minOp(Format::F32, r, v, o))
-          : s         ? uint32_t(std::min(int32_t(r), int32_t(v))) : std::min(r, v);
+          : s         ? uint32_t(std::min(int32_t(r), int32_t(v)))
+                      : std::min(r, v);
       break;
     case RMax:
       r = in.sub & 32 ? uint32_t(maxOp(Format::F32, r, v, o))
-          : s         ? uint32_t(std::max(int32_t(r), int32_t(v))) : std::max(r, v);
+          : s         ? uint32_t(std::max(int32_t(r), int32_t(v)))
+                      : std::max(r, v);
       break;
-    case RAnd: r &= v; break;
-    case ROr: r |= v; break;
-    case RXor: r ^= v; break;
+    case RAnd:
+      r &= v;
+      break;
+    case ROr:
+      r |= v;
+      break;
+    case RXor:
+      r ^= v;
+      break;
     }
   });
   eachLane(w.active, [&](unsigned i) { w.reg<uint32_t>(in.d)[i] = r; });
@@ -167,9 +190,11 @@ Step elect(Warp &w, const Instr &in) {
   uint32_t mask = memberMask(w, in.e);
   if (!gather(w, mask, step))
     return step;
-  // The lowest lane of the mask leads (not stated by PTX; the hardware's choice is fixed for a mask).
+  // The lowest lane of the mask leads (not stated by PTX; the hardware's choice is fixed for a
+  // mask).
   uint32_t lanes = mask & w.active, leader = lanes & -lanes;
-  eachLane(w.active, [&](unsigned i) { w.reg<uint32_t>(in.d)[i] = uint32_t(__builtin_ctz(leader)); });
+  eachLane(w.active,
+           [&](unsigned i) { w.reg<uint32_t>(in.d)[i] = uint32_t(__builtin_ctz(leader)); });
   setPredicate(w, in.f, leader);
   return Step::Next;
 }
@@ -245,7 +270,8 @@ void registerWarp(DecodeTable &t) {
     d.needOperands(3, 3);
     if (op < 0)
       d.fail("operation is missing");
-    d.in.sub = uint32_t(op) | (ty == Ty::S32 ? 16 : 0) | (ty == Ty::F32 ? 32 : 0) | (abs ? 64 : 0) | (nan ? 128 : 0);
+    d.in.sub = uint32_t(op) | (ty == Ty::S32 ? 16 : 0) | (ty == Ty::F32 ? 32 : 0) | (abs ? 64 : 0) |
+               (nan ? 128 : 0);
     d.in.a = d.use(d.operand(1), ty);
     d.in.e = d.use(d.operand(2), Ty::B32);
     d.in.d = d.def(d.operand(0), ty);

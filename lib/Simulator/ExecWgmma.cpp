@@ -1,15 +1,15 @@
 //===- ExecWgmma.cpp - Warpgroup matrix instructions (PTX ISA 9.7.15) -----===//
 //
-// A wgmma is queued by each of the four warps of a warpgroup. It executes once all have issued it: at
-// the wait that needs it, or earlier when a random schedule says so. Until the wait, its accumulator
-// and A registers belong to it, and its shared memory reads are an asynchronous stream of the warp.
+// A wgmma is queued by each of the four warps of a warpgroup. It executes once all have issued it:
+// at the wait that needs it, or earlier when a random schedule says so. Until the wait, its
+// accumulator and A registers belong to it, and its shared memory reads are an asynchronous stream
+// of the warp.
 //
 //===----------------------------------------------------------------------===//
 #include "Access.h"
 #include "Lanes.h"
-#include "tileloom/Simulator/Descriptor.h"
+#include "Wgmma.h"
 #include "tileloom/Simulator/Fragments.h"
-#include "tileloom/Simulator/MatrixUnit.h"
 
 namespace tileloom {
 namespace sim {
@@ -18,31 +18,6 @@ bool drainWgmma(Warp &w);
 
 namespace {
 
-/// Static properties of one wgmma instruction; packed in sub/sub2:
-/// sub: bits 0-8 n, 9-12 A type, 13-16 B type, 17-20 D type, 21 A in registers, 22 trans A, 23 trans B,
-/// 24 negate A, 25 negate B, 26 satfinite, 27 negated scale-d predicate.
-struct Properties {
-  unsigned n, k;
-  MmaType a, b, d;
-  bool aInRegisters, transA, transB, negateA, negateB, saturate;
-  unsigned accumulatorRegs, elementBits;
-  explicit Properties(const Instr &in) {
-    n = in.sub & 511;
-    a = MmaType(in.sub >> 9 & 15);
-    b = MmaType(in.sub >> 13 & 15);
-    d = MmaType(in.sub >> 17 & 15);
-    aInRegisters = in.sub >> 21 & 1;
-    transA = in.sub >> 22 & 1;
-    transB = in.sub >> 23 & 1;
-    negateA = in.sub >> 24 & 1;
-    negateB = in.sub >> 25 & 1;
-    saturate = in.sub >> 26 & 1;
-    elementBits = a == MmaType::TF32 ? 32 : a == MmaType::F16 || a == MmaType::BF16 ? 16 : 8;
-    k = 256 / elementBits;
-    accumulatorRegs = d == MmaType::F16 ? n / 4 : n / 2;
-  }
-};
-
 struct Scratch {
   DecodedOperand a, b;
   std::vector<uint8_t> aBytes, bBytes;
@@ -50,22 +25,24 @@ struct Scratch {
 };
 
 /// Gathers `rows` rows of an operand from shared memory; false if an address is out of range.
-bool gather(Cta &cta, uint64_t bits, Major major, unsigned bytes, unsigned rows, unsigned k, std::vector<uint8_t> &out) {
+bool gather(Cta &cta, uint64_t bits, Major major, unsigned bytes, unsigned rows, unsigned k,
+            std::vector<uint8_t> &out) {
   MatrixDescriptor desc;
   if (!decodeWgmmaDescriptor(bits, desc).empty())
     return false;
   out.resize(size_t(rows) * k * bytes);
-  return gatherOperand(desc, major, bytes, rows, k,
-                       [&](uint32_t address, uint32_t n) -> const uint8_t * {
-                         return uint64_t(address) + n <= cta.shared.size() ? cta.shared.data() + address : nullptr;
-                       },
-                       out.data());
+  return gatherOperand(
+      desc, major, bytes, rows, k,
+      [&](uint32_t address, uint32_t n) -> const uint8_t * {
+        return uint64_t(address) + n <= cta.shared.size() ? cta.shared.data() + address : nullptr;
+      },
+      out.data());
 }
 
 void execute(Cta &cta, unsigned group, WgmmaOp &op) {
   static thread_local Scratch s;
   const Instr &in = *op.instr;
-  Properties p(in);
+  WgmmaProperties p(in);
   Cluster &c = *cta.cluster;
   bool fast = c.grid->launch.options.fastMath;
   unsigned bytes = p.elementBits / 8, rowBytes = p.k * bytes;
@@ -87,7 +64,8 @@ void execute(Cta &cta, unsigned group, WgmmaOp &op) {
             std::memcpy(s.aBytes.data() + at.row * rowBytes + at.col * bytes, &v, bytes);
           }
       }
-  } else if (!gather(cta, op.aDescriptor, p.transA ? Major::MN : Major::K, bytes, 64, p.k, s.aBytes)) {
+  } else if (!gather(cta, op.aDescriptor, p.transA ? Major::MN : Major::K, bytes, 64, p.k,
+                     s.aBytes)) {
     return; // reported when it was issued
   }
   if (!gather(cta, op.bDescriptor, p.transB ? Major::MN : Major::K, bytes, p.n, p.k, s.bBytes))
@@ -139,9 +117,12 @@ bool executeNext(Cta &cta, unsigned group) {
   if (g.ops.empty() || g.ops.front().arrived != 15)
     return false;
   WgmmaOp &op = g.ops.front();
-  Properties p(*op.instr);
+  WgmmaProperties p(*op.instr);
   uint64_t start = std::max(op.time, cta.tensorTime);
-  uint64_t cycles = uint64_t(64) * p.n * p.k / (p.elementBits == 8 ? 4096 : p.elementBits == 16 ? 2048 : 1024);
+  uint64_t cycles = uint64_t(64) * p.n * p.k /
+                    (p.elementBits == 8    ? 4096
+                     : p.elementBits == 16 ? 2048
+                                           : 1024);
   cta.tensorTime = start + cycles;
   g.lastDone = start + cycles + 30;
   noteWork(cta, "tensor", int(group * 4), start, start + cycles, "wgmma", op.instr->line);
@@ -153,100 +134,15 @@ bool executeNext(Cta &cta, unsigned group) {
   return true;
 }
 
-/// The shared memory that the warp's part of the instruction reads.
-void noteOperand(Warp &w, uint64_t bits, Major major, unsigned bytes, unsigned row0, unsigned rows, unsigned k,
-                 const char *name) {
-  MatrixDescriptor desc;
-  std::string e = decodeWgmmaDescriptor(bits, desc);
-  if (e.empty())
-    e = checkLayout(desc, major, bytes);
-  if (!e.empty()) {
-    report(w, "descriptor", std::string(name) + " descriptor " + hex(bits) + ": " + e);
-    return;
-  }
-  Actor actor;
-  actor.id = wgmmaActor(w);
-  actor.epoch = uint32_t(w.wgmmaCommits + 1);
-  actor.async = true;
-  actor.what = "wgmma";
-  bool ok = true;
-  auto note = [&](uint32_t address, uint32_t n) {
-    if (address < SharedBase || uint64_t(address) + n > w.cta->shared.size()) {
-      if (ok)
-        report(w, "out-of-bounds", std::string(name) + " of wgmma at shared address " + hex(address) +
-                                       "; shared memory ends at " + hex(w.cta->shared.size()));
-      ok = false;
-      return;
-    }
-    if (w.cta->shadow)
-      noteShared(w, {w.cta, address}, n, Mode::Read, actor, -1);
-  };
-  uint32_t rowBytes = k * bytes, chunk = 16 / bytes;
-  if (major == Major::K) {
-    for (unsigned r = row0; r < row0 + rows && ok; ++r)
-      for (unsigned kk = 0; kk < k; kk += chunk)
-        note(elementAddress(desc, major, bytes, r, kk), std::min(16u, rowBytes));
-  } else {
-    for (unsigned kk = 0; kk < k && ok; ++kk)
-      for (unsigned r = row0; r < row0 + rows; r += chunk)
-        note(elementAddress(desc, major, bytes, r, kk), 16);
-  }
-}
-
-/// The open group takes a register: it stays in flight until the youngest such group is waited for.
-void own(Warp &w, uint32_t reg, uint16_t owner) {
-  if (!w.inFlight[reg] || w.inFlightGroup[reg] != w.wgmmaCommits + 1)
-    w.wgmmaOpenRegs.push_back(reg);
-  w.inFlight[reg] = owner;
-  w.inFlightGroup[reg] = uint32_t(w.wgmmaCommits + 1);
-}
-
-/// Register rules at issue (PTX ISA 9.7.15.4): a fence after the last write of A and accumulators, no
-/// accumulator of another shape in flight, defined values.
-void checkOperands(Warp &w, const Instr &in, const Properties &p, bool scaleD) {
-  const uint32_t *refs = w.program->refs.data() + in.refs;
-  unsigned total = in.uses + in.defs, firstDef = in.uses;
-  Cluster &c = *w.cluster;
-  if (c.checking(CheckInFlight)) {
-    if (!w.wgmmaFences)
-      report(w, "missing-wgmma-fence", "wgmma without a wgmma.fence before it");
-    for (unsigned i = p.aInRegisters ? firstDef - 4 : firstDef; i < total; ++i) {
-      bool isD = i >= firstDef;
-      const std::string &name = w.program->registerNames[refs[i]];
-      if (w.wgmmaFences && w.fenceMark[refs[i]] == w.wgmmaFences && (!isD || scaleD))
-        report(w, "missing-wgmma-fence", "register " + name + (isD ? " (accumulator)" : " (matrix A)") +
-                                             " was written after the last wgmma.fence");
-      uint16_t owner = w.inFlight[refs[i]];
-      if (owner && isD && owner != 1 + (in.sub & 511))
-        report(w, "register-in-flight", "accumulator register " + name +
-                                            " belongs to a wgmma of another shape that has not been waited for");
-      if (owner && !isD && owner != 0xFFFF)
-        report(w, "register-in-flight", "matrix A register " + name +
-                                            " is the accumulator of a wgmma that has not been waited for");
-    }
-  }
-  for (unsigned i = firstDef; i < total; ++i) {
-    own(w, refs[i], uint16_t(1 + (in.sub & 511)));
-    if (c.checking(CheckUninitialised) && scaleD && w.written[refs[i]] != ~0u)
-      report(w, "uninitialised", "accumulator register " + w.program->registerNames[refs[i]] +
-                                     " is added to but was never written");
-    w.written[refs[i]] = ~0u;
-    w.fenceMark[refs[i]] = 0; // the chain of accumulators needs no fence
-  }
-  if (p.aInRegisters)
-    for (unsigned i = firstDef - 4; i < firstDef; ++i)
-      if (!w.inFlight[refs[i]] || w.inFlight[refs[i]] == 0xFFFF)
-        own(w, refs[i], 0xFFFF);
-  w.inFlightCount = 1;
-}
-
 // a: A descriptor; b: B descriptor; c: scale-d predicate.
 Step issue(Warp &w, const Instr &in) {
-  Properties p(in);
+  WgmmaProperties p(in);
   unsigned group = w.id / 4, member = w.id % 4;
   Warpgroup &g = w.cta->warpgroups[group];
   if (group * 4 + 4 > w.cta->warps.size()) {
-    report(w, "warpgroup", "wgmma in an incomplete warpgroup: the CTA has " + std::to_string(w.cta->warps.size()) + " warps");
+    report(w, "warpgroup",
+           "wgmma in an incomplete warpgroup: the CTA has " + std::to_string(w.cta->warps.size()) +
+               " warps");
     w.cluster->failed = true;
     return Step::Next;
   }
@@ -270,18 +166,21 @@ Step issue(Warp &w, const Instr &in) {
     g.ops.push_back(mine);
   WgmmaOp &op = g.ops[size_t(number - g.first)];
   if (op.instr != &in)
-    report(w, "warpgroup", "the warps of the warpgroup execute different wgmmas: another is at line " +
-                               std::to_string(op.instr->line));
-  else if (op.aDescriptor != mine.aDescriptor || op.bDescriptor != mine.bDescriptor || op.scaleD != mine.scaleD)
+    report(w, "warpgroup",
+           "the warps of the warpgroup execute different wgmmas: another is at line " +
+               std::to_string(op.instr->line));
+  else if (op.aDescriptor != mine.aDescriptor || op.bDescriptor != mine.bDescriptor ||
+           op.scaleD != mine.scaleD)
     report(w, "descriptor", "descriptors or scale-d differ between the warps of the warpgroup");
   op.arrived |= 1u << member;
   op.time = std::max(op.time, w.time);
   if (!w.written.empty())
-    checkOperands(w, in, p, mine.scaleD);
+    checkWgmmaRegisters(w, in, p, mine.scaleD);
   unsigned bytes = p.elementBits / 8;
   if (!p.aInRegisters)
-    noteOperand(w, mine.aDescriptor, p.transA ? Major::MN : Major::K, bytes, 16 * member, 16, p.k, "A");
-  noteOperand(w, mine.bDescriptor, p.transB ? Major::MN : Major::K, bytes, 0, p.n, p.k, "B");
+    noteWgmmaOperand(w, mine.aDescriptor, p.transA ? Major::MN : Major::K, bytes, 16 * member, 16,
+                     p.k, "A");
+  noteWgmmaOperand(w, mine.bDescriptor, p.transB ? Major::MN : Major::K, bytes, 0, p.n, p.k, "B");
   madeEvent(*w.cluster);
   return Step::Next;
 }
@@ -328,16 +227,35 @@ Step waitGroup(Warp &w, const Instr &in) {
 
 bool wgmmaType(Ty t, MmaType &m) {
   switch (t) {
-  case Ty::F16: m = MmaType::F16; return true;
-  case Ty::BF16: m = MmaType::BF16; return true;
-  case Ty::TF32: m = MmaType::TF32; return true;
-  case Ty::E4M3: m = MmaType::E4M3; return true;
-  case Ty::E5M2: m = MmaType::E5M2; return true;
-  case Ty::S8: m = MmaType::S8; return true;
-  case Ty::U8: m = MmaType::U8; return true;
-  case Ty::F32: m = MmaType::F32; return true;
-  case Ty::S32: m = MmaType::S32; return true;
-  default: return false;
+  case Ty::F16:
+    m = MmaType::F16;
+    return true;
+  case Ty::BF16:
+    m = MmaType::BF16;
+    return true;
+  case Ty::TF32:
+    m = MmaType::TF32;
+    return true;
+  case Ty::E4M3:
+    m = MmaType::E4M3;
+    return true;
+  case Ty::E5M2:
+    m = MmaType::E5M2;
+    return true;
+  case Ty::S8:
+    m = MmaType::S8;
+    return true;
+  case Ty::U8:
+    m = MmaType::U8;
+    return true;
+  case Ty::F32:
+    m = MmaType::F32;
+    return true;
+  case Ty::S32:
+    m = MmaType::S32;
+    return true;
+  default:
+    return false;
   }
 }
 
@@ -346,8 +264,10 @@ void decodeMma(Decoder &d) {
     d.fail("sparse wgmma is not supported");
   std::string_view shape = d.takeAny();
   unsigned m = 0, n = 0, k = 0;
-  if (std::sscanf(std::string(shape).c_str(), "m%un%uk%u", &m, &n, &k) != 3 || m != 64 || n < 8 || n > 256 || n % 8)
-    d.fail("wgmma shape '" + std::string(shape) + "'; m64nNkK with N a multiple of 8 up to 256 is needed");
+  if (std::sscanf(std::string(shape).c_str(), "m%un%uk%u", &m, &n, &k) != 3 || m != 64 || n < 8 ||
+      n > 256 || n % 8)
+    d.fail("wgmma shape '" + std::string(shape) +
+           "'; m64nNkK with N a multiple of 8 up to 256 is needed");
   bool saturate = d.take("satfinite");
   Ty td = d.needType(), ta = d.needType(), tb = d.needType();
   MmaType md, ma, mb;
@@ -356,9 +276,9 @@ void decodeMma(Decoder &d) {
   bool integer = isInteger(ma);
   const Operand &a = d.operand(1);
   bool inRegisters = a.kind == Operand::Vector;
-  d.in.sub = n | uint32_t(ma) << 9 | uint32_t(mb) << 13 | uint32_t(md) << 17 | (inRegisters ? 1u << 21 : 0) |
-             (saturate ? 1u << 26 : 0);
-  Properties p(d.in);
+  d.in.sub = n | uint32_t(ma) << 9 | uint32_t(mb) << 13 | uint32_t(md) << 17 |
+             (inRegisters ? 1u << 21 : 0) | (saturate ? 1u << 26 : 0);
+  WgmmaProperties p(d.in);
   if (k != p.k)
     d.fail("K is " + std::to_string(k) + ", the element type needs " + std::to_string(p.k));
   const Operand &dv = d.operand(0);

@@ -33,8 +33,8 @@ bool parseChecks(const std::string &text, uint32_t &checks, std::string &error) 
     else if (word == "strict")
       checks |= CheckStrict;
     else {
-      error = "unknown check '" + word +
-              "'; known: all, none, uninit, race, inflight, barrier, strict";
+      error =
+          "unknown check '" + word + "'; known: all, none, uninit, race, inflight, barrier, strict";
       return false;
     }
   }
@@ -125,12 +125,11 @@ std::string Findings::json() const {
   for (const Finding &f : list()) {
     s += s.size() > 1 ? ",\n " : "\n ";
     s += "{\"kind\": \"" + jsonEscape(f.kind) + "\", \"message\": \"" + jsonEscape(f.message) +
-         "\", \"kernel\": \"" + jsonEscape(f.kernel) + "\", \"cta\": [" +
-         std::to_string(f.cta[0]) + ", " + std::to_string(f.cta[1]) + ", " +
-         std::to_string(f.cta[2]) + "], \"warp\": " + std::to_string(f.warp) +
-         ", \"lane\": " + std::to_string(f.lane) + ", \"line\": " + std::to_string(f.line) +
-         ", \"source\": \"" + jsonEscape(f.source) + "\", \"count\": " + std::to_string(f.count) +
-         ", \"notes\": [";
+         "\", \"kernel\": \"" + jsonEscape(f.kernel) + "\", \"cta\": [" + std::to_string(f.cta[0]) +
+         ", " + std::to_string(f.cta[1]) + ", " + std::to_string(f.cta[2]) +
+         "], \"warp\": " + std::to_string(f.warp) + ", \"lane\": " + std::to_string(f.lane) +
+         ", \"line\": " + std::to_string(f.line) + ", \"source\": \"" + jsonEscape(f.source) +
+         "\", \"count\": " + std::to_string(f.count) + ", \"notes\": [";
     for (size_t i = 0; i < f.notes.size(); ++i)
       s += (i ? ", \"" : "\"") + jsonEscape(f.notes[i]) + "\"";
     s += "]}";

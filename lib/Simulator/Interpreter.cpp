@@ -1,10 +1,10 @@
 //===- Interpreter.cpp - Runs one warp ------------------------------------===//
 //
-// Threads of a warp are kept in groups of equal pc. A branch that divides a group opens a Join at the
-// branch's post-dominator; groups that reach it wait there until all threads of the branch have come
-// or exited, as with the hardware's convergence barriers. Other groups go on meanwhile, so threads
-// of one warp may wait for each other; the scheduler lets a Join go early only when nothing else
-// could run.
+// Threads of a warp are kept in groups of equal pc. A branch that divides a group opens a Join at
+// the branch's post-dominator; groups that reach it wait there until all threads of the branch have
+// come or exited, as with the hardware's convergence barriers. Other groups go on meanwhile, so
+// threads of one warp may wait for each other; the scheduler lets a Join go early only when nothing
+// else could run.
 //
 //===----------------------------------------------------------------------===//
 #include "Access.h"
@@ -117,8 +117,9 @@ static void branchIndirect(Warp &w, size_t index, const Instr &in, uint32_t mask
         same |= m & -m;
     left &= ~same;
     if (value >= table.size()) {
-      report(w, "bad-branch", "brx.idx index " + std::to_string(value) + " is past the " +
-                                  std::to_string(table.size()) + " targets");
+      report(w, "bad-branch",
+             "brx.idx index " + std::to_string(value) + " is past the " +
+                 std::to_string(table.size()) + " targets");
       w.cluster->failed = true;
       value = 0;
     }

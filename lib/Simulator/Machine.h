@@ -1,8 +1,8 @@
 //===- Machine.h - The state of a running cluster ----------------*- C++ -*-===//
 //
-// Warps with their diverged thread groups, CTAs with shared memory and barriers, and the cluster that
-// one host thread runs at a time. Handlers (Exec*.cpp) work on a Warp; Interpreter.cpp runs one warp,
-// Scheduler.cpp chooses between warps and asynchronous completions.
+// Warps with their diverged thread groups, CTAs with shared memory and barriers, and the cluster
+// that one host thread runs at a time. Handlers (Exec*.cpp) work on a Warp; Interpreter.cpp runs
+// one warp, Scheduler.cpp chooses between warps and asynchronous completions.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILELOOM_LIB_SIMULATOR_MACHINE_H
@@ -29,7 +29,17 @@ class GlobalOrder;
 /// What a blocked or spinning thread group waits for.
 struct WaitInfo {
   enum Kind : uint8_t {
-    None, Mbarrier, TryWait, Named, ClusterBarrier, WarpSync, Warpgroup, BulkGroup, Registers, TensorAlloc, Spin
+    None,
+    Mbarrier,
+    TryWait,
+    Named,
+    ClusterBarrier,
+    WarpSync,
+    Warpgroup,
+    BulkGroup,
+    Registers,
+    TensorAlloc,
+    Spin
   } kind = None;
   uint32_t address = 0; // mbarrier: shared address
   uint32_t detail = 0;  // parity, barrier id, register count
@@ -64,8 +74,8 @@ struct WgmmaOp {
 };
 struct Warpgroup {
   std::deque<WgmmaOp> ops;
-  uint64_t first = 0;    // number of ops.front()
-  uint64_t executed = 0; // ops done
+  uint64_t first = 0;             // number of ops.front()
+  uint64_t executed = 0;          // ops done
   std::deque<uint64_t> doneTimes; // of ops first .. executed-1 that have left the queue
   uint64_t lastDone = 0;
 };
@@ -80,9 +90,9 @@ struct Warp {
   const Program *program = nullptr;
   uint8_t *local = nullptr; // 32 * localBytes
   uint32_t id = 0;
-  uint32_t carry = 0;       // the CC.CF flag of each lane
+  uint32_t carry = 0; // the CC.CF flag of each lane
   const Instr *current = nullptr;
-  Group *group = nullptr;   // the running one; invalid after a split
+  Group *group = nullptr; // the running one; invalid after a split
   std::vector<Group> groups;
   std::vector<Join> joins;
   bool done = false;
@@ -91,8 +101,8 @@ struct Warp {
   uint64_t waited[16] = {0}; // cycles by WaitInfo::Kind
 
   // Checks.
-  std::vector<uint32_t> written;  // lanes of each register that hold a value
-  std::vector<uint16_t> inFlight; // wgmma or tcgen05.ld operations that own each register
+  std::vector<uint32_t> written;       // lanes of each register that hold a value
+  std::vector<uint16_t> inFlight;      // wgmma or tcgen05.ld operations that own each register
   std::vector<uint32_t> inFlightGroup; // the youngest wgmma group of each
   uint32_t inFlightCount = 0;
   Clocks clocks;
@@ -108,7 +118,7 @@ struct Warp {
   std::deque<std::vector<uint32_t>> wgmmaGroupRegs;
   std::vector<uint32_t> wgmmaOpenRegs; // registers of the open group
   uint32_t wgmmaFences = 0;
-  std::vector<uint32_t> fenceMark;     // by register: wgmmaFences at its last write
+  std::vector<uint32_t> fenceMark; // by register: wgmmaFences at its last write
   struct Copy {
     uint64_t id;       // in the asynchronous queue
     uint32_t sequence; // epoch of the warp's bulk stream
@@ -123,7 +133,7 @@ struct Warp {
   std::vector<BulkState> cpAsync;               // by lane, non-bulk
   uint32_t bulkSequence = 0;
   uint32_t tensorSequence = 0;
-  Clocks tensorSeen; // what tcgen05.fence::after_thread_sync has made visible
+  Clocks tensorSeen;                    // what tcgen05.fence::after_thread_sync has made visible
   std::vector<uint32_t> tensorLoadRegs; // registers of tcgen05.ld that have not been waited for
   bool tensorStores = false;
   uint32_t maxRegisters = 0;
@@ -151,9 +161,9 @@ struct NamedBarrier {
 
 /// Bookkeeping of an mbarrier beside its 8 bytes.
 struct BarrierInfo {
-  uint32_t address = 0;   // shared offset
+  uint32_t address = 0; // shared offset
   uint32_t actor = 0;
-  uint64_t phase = 0;     // completed phases since init
+  uint64_t phase = 0; // completed phases since init
   bool live = false;
   uint64_t firstPhase = 0; // of this life
   uint32_t initActor = 0, initEpoch = 0;
@@ -166,7 +176,7 @@ struct TensorMemory; // ExecTensor.cpp
 
 struct Cta {
   Cluster *cluster = nullptr;
-  uint32_t rank = 0;         // in the cluster
+  uint32_t rank = 0; // in the cluster
   uint32_t id[3] = {0, 0, 0};
   uint64_t linear = 0;
   std::vector<uint8_t> shared; // the base (1024 bytes) included
@@ -181,7 +191,7 @@ struct Cta {
   uint32_t registerPool = 0;
   uint32_t liveWarps = 0;
   bool done = false;
-  uint64_t engineTime = 0;     // when the copy engine is free
+  uint64_t engineTime = 0; // when the copy engine is free
   std::vector<uint8_t> registerFiles, locals;
 
   BarrierInfo *barrier(uint32_t offset) {
@@ -218,13 +228,13 @@ struct Cluster {
   uint64_t linear = 0;
   uint32_t id[3] = {0, 0, 0};
   std::vector<std::unique_ptr<Cta>> ctas;
-  uint64_t events = 1;      // anything that may unblock a warp
-  uint64_t progress = 1;    // anything that changes memory or a barrier
+  uint64_t events = 1;   // anything that may unblock a warp
+  uint64_t progress = 1; // anything that changes memory or a barrier
   AsyncQueue async;
   AccessTable records;
   std::mt19937_64 random;
   bool randomised = false;
-  bool failed = false;      // a finding that ends the run
+  bool failed = false; // a finding that ends the run
   uint64_t steps = 0, lastProgress = 0, lastProgressStep = 0, wokeAtProgress = 0;
   // barrier.cluster
   uint32_t clusterArrived = 0;
@@ -251,7 +261,8 @@ void reportDeadlock(Cluster &cluster, const char *why);
 void finishWait(Warp &w, uint64_t ready);
 /// Timeline.cpp: a wait, and an interval of an engine ("TMA", "tensor core") or of a warp.
 void noteWait(Warp &w, uint64_t from, uint64_t to, const WaitInfo &info);
-void noteWork(Cta &cta, const char *track, int warp, uint64_t from, uint64_t to, const char *what, uint32_t line);
+void noteWork(Cta &cta, const char *track, int warp, uint64_t from, uint64_t to, const char *what,
+              uint32_t line);
 /// Runs one warp for up to `budget` instructions; false if nothing of it can run.
 bool runWarp(Warp &warp, uint32_t budget);
 void exitLanes(Warp &w, uint32_t mask);

@@ -86,7 +86,10 @@ void Parser::parseBlock(Function &f) {
         }
         s.cur = at;
       }
-      if (!f.labels.emplace(std::string(w) + "@" + std::to_string(scopes.back().id), uint32_t(f.body.size())).second)
+      if (!f.labels
+               .emplace(std::string(w) + "@" + std::to_string(scopes.back().id),
+                        uint32_t(f.body.size()))
+               .second)
         s.fail("label '" + std::string(w) + "' is defined twice");
       continue;
     }
@@ -289,14 +292,37 @@ Operand Parser::parseAtom(Function &f) {
       std::string_view part = s.word();
       o.name = std::string_view(w.data(), w.size() + 1 + part.size());
     }
-    static const char *known[] = {"%tid",     "%ntid",      "%ctaid",     "%nctaid",  "%laneid",
-                                  "%warpid",  "%nwarpid",   "%smid",      "%nsmid",   "%gridid",
-                                  "%lanemask_eq", "%lanemask_le", "%lanemask_lt", "%lanemask_ge",
-                                  "%lanemask_gt", "%clock",  "%clock_hi",  "%clock64", "%globaltimer",
-                                  "%globaltimer_lo", "%globaltimer_hi", "%clusterid", "%nclusterid",
-                                  "%cluster_ctaid", "%cluster_nctaid", "%cluster_ctarank",
-                                  "%cluster_nctarank", "%is_explicit_cluster",
-                                  "%dynamic_smem_size", "%total_smem_size", "%aggr_smem_size"};
+    static const char *known[] = {"%tid",
+                                  "%ntid",
+                                  "%ctaid",
+                                  "%nctaid",
+                                  "%laneid",
+                                  "%warpid",
+                                  "%nwarpid",
+                                  "%smid",
+                                  "%nsmid",
+                                  "%gridid",
+                                  "%lanemask_eq",
+                                  "%lanemask_le",
+                                  "%lanemask_lt",
+                                  "%lanemask_ge",
+                                  "%lanemask_gt",
+                                  "%clock",
+                                  "%clock_hi",
+                                  "%clock64",
+                                  "%globaltimer",
+                                  "%globaltimer_lo",
+                                  "%globaltimer_hi",
+                                  "%clusterid",
+                                  "%nclusterid",
+                                  "%cluster_ctaid",
+                                  "%cluster_nctaid",
+                                  "%cluster_ctarank",
+                                  "%cluster_nctarank",
+                                  "%is_explicit_cluster",
+                                  "%dynamic_smem_size",
+                                  "%total_smem_size",
+                                  "%aggr_smem_size"};
     for (const char *k : known)
       if (w == k)
         return o;

@@ -33,21 +33,21 @@ enum class Step : uint8_t {
 using Handler = Step (*)(Warp &, const Instr &);
 
 enum InstrFlag : uint16_t {
-  FlagBranch = 1,     // bra: handled by the interpreter
-  FlagExit = 2,       // ret/exit
-  FlagAligned = 4,    // .aligned: all live lanes must execute it together
-  FlagMove = 8,       // copies undefined values without complaint
-  FlagTrap = 16,      //
-  FlagIndirect = 32,  // brx.idx
-  FlagPhiLike = 64,   // chooses between sources: one of them may be undefined
-  FlagMatrix = 128,   // wgmma: checks its registers itself
+  FlagBranch = 1,    // bra: handled by the interpreter
+  FlagExit = 2,      // ret/exit
+  FlagAligned = 4,   // .aligned: all live lanes must execute it together
+  FlagMove = 8,      // copies undefined values without complaint
+  FlagTrap = 16,     //
+  FlagIndirect = 32, // brx.idx
+  FlagPhiLike = 64,  // chooses between sources: one of them may be undefined
+  FlagMatrix = 128,  // wgmma: checks its registers itself
 };
 
 struct Instr {
   Handler run = nullptr;
   int32_t d = 0, a = 0, b = 0, c = 0, e = 0, f = 0; // slots
   int64_t imm = 0;
-  uint32_t list = 0;  // first of `count` slots in Program::lists
+  uint32_t list = 0; // first of `count` slots in Program::lists
   uint16_t count = 0;
   uint16_t flags = 0;
   uint32_t sub = 0;   // bits of the family
@@ -55,10 +55,10 @@ struct Instr {
   uint8_t guardNegated = 0;
   uint8_t cost = 1;
   uint16_t sub2 = 0;
-  uint32_t target = 0;        // FlagBranch
-  uint32_t join = ~0u;        // FlagBranch: where the sides meet again; ~0: nowhere
+  uint32_t target = 0; // FlagBranch
+  uint32_t join = ~0u; // FlagBranch: where the sides meet again; ~0: nowhere
   uint32_t line = 0;
-  uint32_t refs = 0;          // first entry in Program::refs
+  uint32_t refs = 0; // first entry in Program::refs
   uint16_t uses = 0, defs = 0;
 };
 
@@ -66,11 +66,47 @@ struct Instr {
 struct InitialSlot {
   int32_t slot;
   enum Kind : uint8_t {
-    TidX, TidY, TidZ, NtidX, NtidY, NtidZ, CtaidX, CtaidY, CtaidZ, NctaidX, NctaidY, NctaidZ,
-    LaneId, WarpId, NwarpId, SmId, NsmId, GridId, MaskEq, MaskLe, MaskLt, MaskGe, MaskGt,
-    ClusterIdX, ClusterIdY, ClusterIdZ, NclusterIdX, NclusterIdY, NclusterIdZ,
-    ClusterCtaX, ClusterCtaY, ClusterCtaZ, ClusterNctaX, ClusterNctaY, ClusterNctaZ,
-    ClusterRank, ClusterSize, IsExplicitCluster, DynamicShared, TotalShared, SharedSymbol
+    TidX,
+    TidY,
+    TidZ,
+    NtidX,
+    NtidY,
+    NtidZ,
+    CtaidX,
+    CtaidY,
+    CtaidZ,
+    NctaidX,
+    NctaidY,
+    NctaidZ,
+    LaneId,
+    WarpId,
+    NwarpId,
+    SmId,
+    NsmId,
+    GridId,
+    MaskEq,
+    MaskLe,
+    MaskLt,
+    MaskGe,
+    MaskGt,
+    ClusterIdX,
+    ClusterIdY,
+    ClusterIdZ,
+    NclusterIdX,
+    NclusterIdY,
+    NclusterIdZ,
+    ClusterCtaX,
+    ClusterCtaY,
+    ClusterCtaZ,
+    ClusterNctaX,
+    ClusterNctaY,
+    ClusterNctaZ,
+    ClusterRank,
+    ClusterSize,
+    IsExplicitCluster,
+    DynamicShared,
+    TotalShared,
+    SharedSymbol
   } kind;
   uint8_t bytes = 4;
   int64_t value = 0; // SharedSymbol: the offset
@@ -86,7 +122,7 @@ struct Program {
   const Ast *ast = nullptr;
   std::vector<Instr> code;
   std::vector<int32_t> lists;
-  std::vector<uint32_t> refs;  // register ids: uses then defs of each instruction
+  std::vector<uint32_t> refs; // register ids: uses then defs of each instruction
   std::vector<std::vector<uint32_t>> jumpTables;
   std::vector<uint8_t> constants; // image placed below slot 0
   std::vector<InitialSlot> initial;
@@ -94,7 +130,7 @@ struct Program {
   std::vector<std::string_view> text;     // source of each instruction
   uint32_t registerBytes = 0, registerCount = 0;
   uint32_t localBytes = 0;
-  uint32_t staticShared = 0;  // bytes above the base, before the dynamic part
+  uint32_t staticShared = 0; // bytes above the base, before the dynamic part
   std::vector<Variable> params;
   std::vector<uint32_t> paramOffsets;
   uint32_t parameterBytes = 0;

@@ -1,8 +1,8 @@
 //===- Reconvergence.cpp - Where diverged threads meet again --------------===//
 //
-// The immediate post-dominator of each conditional branch, over the control flow graph of the decoded
-// kernel. Blocks that end in a trap are left out: they never come back, and would otherwise make
-// "the end" the only common place. Algorithm: Cooper, Harvey, Kennedy on the reversed graph.
+// The immediate post-dominator of each conditional branch, over the control flow graph of the
+// decoded kernel. Blocks that end in a trap are left out: they never come back, and would otherwise
+// make "the end" the only common place. Algorithm: Cooper, Harvey, Kennedy on the reversed graph.
 //
 //===----------------------------------------------------------------------===//
 #include "Decoder.h"

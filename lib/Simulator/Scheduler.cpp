@@ -1,9 +1,10 @@
 //===- Scheduler.cpp - Who runs next --------------------------------------===//
 //
-// Default schedule: warps in turn, 256 instructions each, then asynchronous operations that were issued
-// in earlier rounds complete in order. With a seed: random order, random turns, random completion
-// delays; equal seeds give equal runs. When nothing can run and nothing is under way, suspended
-// try_waits return false once, then diverged threads stop waiting for each other; then it is a deadlock.
+// Default schedule: warps in turn, 256 instructions each, then asynchronous operations that were
+// issued in earlier rounds complete in order. With a seed: random order, random turns, random
+// completion delays; equal seeds give equal runs. When nothing can run and nothing is under way,
+// suspended try_waits return false once, then diverged threads stop waiting for each other; then it
+// is a deadlock.
 //
 //===----------------------------------------------------------------------===//
 #include "Access.h"

@@ -1,8 +1,9 @@
 //===- Shadow.h - Race and initialisation state of memory --------*- C++ -*-===//
 //
-// For every 4 bytes of shared memory: who wrote last, who has read since, and which bytes hold data.
-// Writers are numbers of AccessRecords; sets of readers are interned, so that a tile whose words
-// have the same history costs one comparison a word. Global memory keeps only the last writer.
+// For every 4 bytes of shared memory: who wrote last, who has read since, and which bytes hold
+// data. Writers are numbers of AccessRecords; sets of readers are interned, so that a tile whose
+// words have the same history costs one comparison a word. Global memory keeps only the last
+// writer.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILELOOM_LIB_SIMULATOR_SHADOW_H
@@ -32,7 +33,14 @@ private:
   std::unordered_map<uint64_t, uint32_t> recent; // last record of (actor, line)
 };
 
-enum class Conflict : uint8_t { None, Uninitialised, WriteRead, WriteWrite, ReadWrite, NoProxyFence };
+enum class Conflict : uint8_t {
+  None,
+  Uninitialised,
+  WriteRead,
+  WriteWrite,
+  ReadWrite,
+  NoProxyFence
+};
 
 struct AccessCheck {
   Conflict conflict = Conflict::None;

@@ -1,8 +1,8 @@
 //===- Simulator.cpp - Loading modules and launching kernels --------------===//
 //
-// The public interface: decodes every entry of a module when it is loaded (so that an instruction that
-// cannot be simulated is refused then, with its line), checks a launch, and runs its clusters, over
-// several host threads when nothing ties them to an order.
+// The public interface: decodes every entry of a module when it is loaded (so that an instruction
+// that cannot be simulated is refused then, with its line), checks a launch, and runs its clusters,
+// over several host threads when nothing ties them to an order.
 //
 //===----------------------------------------------------------------------===//
 #include "tileloom/Simulator/Simulator.h"
@@ -57,7 +57,8 @@ static void placeVariables(LoadedModule &m, Memory &memory,
     for (const Variable::Fixup &fix : v->fixups) {
       auto it = addresses.find(fix.symbol);
       if (it == addresses.end())
-        throw LoadError(v->line, "initialiser of '" + v->name + "' names unknown '" + fix.symbol + "'");
+        throw LoadError(v->line,
+                        "initialiser of '" + v->name + "' names unknown '" + fix.symbol + "'");
       uint64_t value = it->second + uint64_t(fix.addend);
       std::memcpy(bytes + fix.at, &value, 8);
     }
@@ -80,7 +81,8 @@ void Simulator::load(const std::string &ptx) {
     KernelInfo info;
     info.name = p->name;
     for (size_t i = 0; i < p->params.size(); ++i)
-      info.parameters.push_back({p->params[i].name, p->paramOffsets[i], uint32_t(p->params[i].size)});
+      info.parameters.push_back(
+          {p->params[i].name, p->paramOffsets[i], uint32_t(p->params[i].size)});
     info.parameterBytes = p->parameterBytes;
     info.staticShared = p->staticShared;
     info.registers = p->registerCount;
@@ -124,12 +126,15 @@ static void checkLaunch(const Launch &l, const Program &p) {
       throw LoadError(message);
   };
   uint64_t threads = l.block.count();
-  need(threads >= 1 && threads <= 1024,
-       "block " + dims(l.block) + " has " + std::to_string(threads) + " threads; 1 to 1024 are possible");
+  need(threads >= 1 && threads <= 1024, "block " + dims(l.block) + " has " +
+                                            std::to_string(threads) +
+                                            " threads; 1 to 1024 are possible");
   if (p.requiredThreads[0])
-    need(l.block.x == p.requiredThreads[0] && l.block.y == p.requiredThreads[1] && l.block.z == p.requiredThreads[2],
+    need(l.block.x == p.requiredThreads[0] && l.block.y == p.requiredThreads[1] &&
+             l.block.z == p.requiredThreads[2],
          "block is " + dims(l.block) + ", the kernel requires " +
-             dims({p.requiredThreads[0], p.requiredThreads[1], p.requiredThreads[2]}) + " (.reqntid)");
+             dims({p.requiredThreads[0], p.requiredThreads[1], p.requiredThreads[2]}) +
+             " (.reqntid)");
   if (p.maxThreads[0])
     need(threads <= uint64_t(p.maxThreads[0]) * p.maxThreads[1] * p.maxThreads[2],
          "block " + dims(l.block) + " exceeds .maxntid");
@@ -143,12 +148,13 @@ static void checkLaunch(const Launch &l, const Program &p) {
   need(g.x % c.x == 0 && g.y % c.y == 0 && g.z % c.z == 0,
        "grid " + dims(g) + " is not a multiple of the cluster " + dims(c));
   uint64_t shared = uint64_t(p.staticShared) + l.dynamicShared;
-  need(shared <= 232448, "the launch needs " + std::to_string(shared) + " bytes of shared memory (" +
-                             std::to_string(p.staticShared) + " static and " +
-                             std::to_string(l.dynamicShared) + " dynamic); 232448 are possible");
-  need(l.parameters.size() == p.parameterBytes,
-       "found " + std::to_string(l.parameters.size()) + " bytes of parameters, the kernel needs " +
-           std::to_string(p.parameterBytes));
+  need(shared <= 232448, "the launch needs " + std::to_string(shared) +
+                             " bytes of shared memory (" + std::to_string(p.staticShared) +
+                             " static and " + std::to_string(l.dynamicShared) +
+                             " dynamic); 232448 are possible");
+  need(l.parameters.size() == p.parameterBytes, "found " + std::to_string(l.parameters.size()) +
+                                                    " bytes of parameters, the kernel needs " +
+                                                    std::to_string(p.parameterBytes));
 }
 
 /// One host thread: takes clusters in order; those that spin on global memory wait in `parked`.
@@ -238,7 +244,8 @@ RunStatistics Simulator::launch(const Launch &given) {
     grid.timeline = &timeline;
   // Host threads would make the order of global atomics, and what the race check sees, vary.
   bool free = !program->usesGlobalAtomics && !(grid.checks & CheckRaces) && !grid.timeline;
-  unsigned threads = given.options.threads ? given.options.threads : std::max(1u, std::thread::hardware_concurrency());
+  unsigned threads = given.options.threads ? given.options.threads
+                                           : std::max(1u, std::thread::hardware_concurrency());
   threads = free ? unsigned(std::min<uint64_t>(threads, grid.clusters)) : 1;
   grid.singleThread = threads == 1;
   std::atomic<uint64_t> next{0}, instructions{0}, cycles{0};

@@ -1,8 +1,8 @@
 //===- Tensor.h - Tensor memory of a CTA -------------------------*- C++ -*-===//
 //
-// 128 lanes of 512 columns of 32 bits, with their allocations (PTX ISA 9.7.16.1), and the helpers that
-// the tcgen05 instructions share. Race and initialisation checks use the shadow of shared memory: word
-// (lane, column) has offset 4 * (lane * 512 + column).
+// 128 lanes of 512 columns of 32 bits, with their allocations (PTX ISA 9.7.16.1), and the helpers
+// that the tcgen05 instructions share. Race and initialisation checks use the shadow of shared
+// memory: word (lane, column) has offset 4 * (lane * 512 + column).
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILELOOM_LIB_SIMULATOR_TENSOR_H
@@ -24,8 +24,8 @@ struct TensorMemory {
   std::vector<Allocation> allocations;
   std::unique_ptr<SharedShadow> shadow;
   bool relinquished = false;
-  uint32_t group = 0;     // cta_group of the kernel's instructions; 0: none yet
-  uint64_t lastOp = 0;    // the youngest queued mma, cp, shift or commit
+  uint32_t group = 0;  // cta_group of the kernel's instructions; 0: none yet
+  uint64_t lastOp = 0; // the youngest queued mma, cp, shift or commit
   uint64_t lastTime = 0;
   uint32_t &word(uint32_t lane, uint32_t column) { return words[lane * Columns + column]; }
 };

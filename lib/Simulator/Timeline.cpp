@@ -1,7 +1,7 @@
 //===- Timeline.cpp - When things happened --------------------------------===//
 //
-// See Timeline.h. The JSON is Chrome's trace event format: a process for each CTA, a thread for each
-// warp and engine, one cycle shown as one microsecond.
+// See Timeline.h. The JSON is Chrome's trace event format: a process for each CTA, a thread for
+// each warp and engine, one cycle shown as one microsecond.
 //
 //===----------------------------------------------------------------------===//
 #include "Timeline.h"
@@ -16,15 +16,24 @@ namespace sim {
 static std::string waitName(const Cta &cta, const WaitInfo &i) {
   switch (i.kind) {
   case WaitInfo::Mbarrier:
-  case WaitInfo::TryWait: return "mbarrier " + hex(i.address & 0xFFFFFF);
-  case WaitInfo::Named: return "barrier " + std::to_string(i.detail);
-  case WaitInfo::ClusterBarrier: return "barrier.cluster";
-  case WaitInfo::WarpSync: return "lanes of the warp";
-  case WaitInfo::BulkGroup: return "copies";
-  case WaitInfo::Registers: return "setmaxnreg";
-  case WaitInfo::TensorAlloc: return "tensor memory";
-  case WaitInfo::Warpgroup: return "wgmma";
-  default: return "other";
+  case WaitInfo::TryWait:
+    return "mbarrier " + hex(i.address & 0xFFFFFF);
+  case WaitInfo::Named:
+    return "barrier " + std::to_string(i.detail);
+  case WaitInfo::ClusterBarrier:
+    return "barrier.cluster";
+  case WaitInfo::WarpSync:
+    return "lanes of the warp";
+  case WaitInfo::BulkGroup:
+    return "copies";
+  case WaitInfo::Registers:
+    return "setmaxnreg";
+  case WaitInfo::TensorAlloc:
+    return "tensor memory";
+  case WaitInfo::Warpgroup:
+    return "wgmma";
+  default:
+    return "other";
   }
 }
 
@@ -35,7 +44,8 @@ void noteWait(Warp &w, uint64_t from, uint64_t to, const WaitInfo &info) {
   std::string name = waitName(*w.cta, info);
   t->waits[{uint32_t(w.cta->linear), int(w.id)}][name] += to - from;
   if (t->events.size() < t->limit)
-    t->events.push_back({uint32_t(w.cta->linear), int(w.id), from, to, "wait " + name, w.current->line});
+    t->events.push_back(
+        {uint32_t(w.cta->linear), int(w.id), from, to, "wait " + name, w.current->line});
 }
 
 void noteWork(Cta &cta, const char *track, int warp, uint64_t from, uint64_t to, const char *what,
@@ -81,11 +91,15 @@ std::string Timeline::json() const {
   for (const WarpTotal &w : warps)
     tracks.insert({w.cta, int(w.warp)});
   for (auto &[cta, track] : tracks) {
-    std::string name = track >= 0 ? "warp " + std::to_string(track) : track == -1 ? "TMA" : "tensor core";
-    std::snprintf(buffer, sizeof buffer, "{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": %u, \"tid\": %d, ",
-                  cta, tid(track));
+    std::string name = track >= 0    ? "warp " + std::to_string(track)
+                       : track == -1 ? "TMA"
+                                     : "tensor core";
+    std::snprintf(buffer, sizeof buffer,
+                  "{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": %u, \"tid\": %d, ", cta,
+                  tid(track));
     add(std::string(buffer) + "\"args\": {\"name\": \"" + name + "\"}}");
-    std::snprintf(buffer, sizeof buffer, "{\"name\": \"process_name\", \"ph\": \"M\", \"pid\": %u, ", cta);
+    std::snprintf(buffer, sizeof buffer,
+                  "{\"name\": \"process_name\", \"ph\": \"M\", \"pid\": %u, ", cta);
     add(std::string(buffer) + "\"args\": {\"name\": \"CTA " + std::to_string(cta) + "\"}}");
   }
   return s + "\n]}\n";
@@ -117,8 +131,8 @@ std::string Timeline::summary() const {
   }
   for (auto &[key, kinds] : work)
     for (auto &[what, cycles] : kinds)
-      s += std::to_string(key.first) + " " + (key.second == -1 ? "TMA" : "tensor core") + ": " + what + " " +
-           std::to_string(cycles) + " cycles\n";
+      s += std::to_string(key.first) + " " + (key.second == -1 ? "TMA" : "tensor core") + ": " +
+           what + " " + std::to_string(cycles) + " cycles\n";
   return s;
 }
 

@@ -1,8 +1,8 @@
 //===- Timeline.h - When things happened, by a simple cost model --*- C++ -*-===//
 //
 // Every warp has a clock in cycles that instruction costs and waits move on; copies and tensor core
-// work have intervals on tracks of their own. Good for seeing who waits for whom, not for predicting
-// speed.
+// work have intervals on tracks of their own. Good for seeing who waits for whom, not for
+// predicting speed.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILELOOM_LIB_SIMULATOR_TIMELINE_H

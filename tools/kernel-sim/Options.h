@@ -29,7 +29,8 @@ struct ToolOptions {
 bool parseOptions(int argc, char **argv, ToolOptions &options);
 int runTool(ToolOptions &options);
 /// Fills in the launch that a recipe (docs/recipe.md) describes; returns the parameter bytes.
-std::vector<uint8_t> applyRecipe(const ToolOptions &options, ArgumentList &arguments, Launch &launch);
+std::vector<uint8_t> applyRecipe(const ToolOptions &options, ArgumentList &arguments,
+                                 Launch &launch);
 
 } // namespace sim
 } // namespace tileloom

@@ -1,8 +1,8 @@
 //===- Recipe.cpp - Launches described by a recipe ------------------------===//
 //
-// Reads a launch recipe (docs/recipe.md) with the runtime's own parser, binds the --arg values to its
-// arguments, and takes grid, block, shared memory and parameter bytes from the runtime's evaluation:
-// the simulator launches what the driver would.
+// Reads a launch recipe (docs/recipe.md) with the runtime's own parser, binds the --arg values to
+// its arguments, and takes grid, block, shared memory and parameter bytes from the runtime's
+// evaluation: the simulator launches what the driver would.
 //
 //===----------------------------------------------------------------------===//
 #include "Options.h"
@@ -24,11 +24,11 @@ template <class T> static T unwrap(llvm::Expected<T> value, const std::string &w
 
 static uint32_t runtimeElement(Element e) {
   static const std::pair<Element, TileloomElement> table[] = {
-      {Element::I1, TILELOOM_I1},     {Element::I8, TILELOOM_I8},     {Element::I16, TILELOOM_I16},
-      {Element::I32, TILELOOM_I32},   {Element::I64, TILELOOM_I64},   {Element::U8, TILELOOM_U8},
-      {Element::U16, TILELOOM_U16},   {Element::U32, TILELOOM_U32},   {Element::U64, TILELOOM_U64},
-      {Element::F16, TILELOOM_F16},   {Element::BF16, TILELOOM_BF16}, {Element::F32, TILELOOM_F32},
-      {Element::F64, TILELOOM_F64},   {Element::E4M3, TILELOOM_E4M3}, {Element::E5M2, TILELOOM_E5M2},
+      {Element::I1, TILELOOM_I1},    {Element::I8, TILELOOM_I8},     {Element::I16, TILELOOM_I16},
+      {Element::I32, TILELOOM_I32},  {Element::I64, TILELOOM_I64},   {Element::U8, TILELOOM_U8},
+      {Element::U16, TILELOOM_U16},  {Element::U32, TILELOOM_U32},   {Element::U64, TILELOOM_U64},
+      {Element::F16, TILELOOM_F16},  {Element::BF16, TILELOOM_BF16}, {Element::F32, TILELOOM_F32},
+      {Element::F64, TILELOOM_F64},  {Element::E4M3, TILELOOM_E4M3}, {Element::E5M2, TILELOOM_E5M2},
       {Element::E2M1, TILELOOM_E2M1}};
   for (auto &[from, to] : table)
     if (from == e)

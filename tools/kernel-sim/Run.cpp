@@ -77,8 +77,9 @@ int runTool(ToolOptions &o) {
     RunStatistics r = sim.launch(o.launch);
     if (!o.quiet)
       std::printf("ran %llu warp instructions, %llu cycles, in %.3f s (seed %llu)\n",
-                  static_cast<unsigned long long>(r.instructions), static_cast<unsigned long long>(r.cycles),
-                  r.seconds, static_cast<unsigned long long>(o.launch.options.seed));
+                  static_cast<unsigned long long>(r.instructions),
+                  static_cast<unsigned long long>(r.cycles), r.seconds,
+                  static_cast<unsigned long long>(o.launch.options.seed));
     if (!o.json.empty())
       writeText(o.json, sim.findings().json() + "\n");
     std::vector<Finding> found = sim.findings().take();
@@ -89,7 +90,8 @@ int runTool(ToolOptions &o) {
       std::fprintf(stderr, "... and %zu more places (--json FILE has all)\n", found.size() - shown);
     if (!found.empty()) {
       if (o.launch.options.seed)
-        std::fprintf(stderr, "found with --seed %llu\n", static_cast<unsigned long long>(o.launch.options.seed));
+        std::fprintf(stderr, "found with --seed %llu\n",
+                     static_cast<unsigned long long>(o.launch.options.seed));
       bad = true;
     }
     for (auto &[name, file] : o.compares) {
@@ -100,9 +102,11 @@ int runTool(ToolOptions &o) {
       Difference d = compareTensors(got, want, o.tolerance);
       bool differs = d.mismatches != 0;
       if (differs || !o.quiet)
-        std::printf("compare '%s': largest difference %g at element %llu (got %g, wanted %g), %llu of %llu beyond %g\n",
+        std::printf("compare '%s': largest difference %g at element %llu (got %g, wanted %g), %llu "
+                    "of %llu beyond %g\n",
                     name.c_str(), d.absolute, static_cast<unsigned long long>(d.at), d.got, d.want,
-                    static_cast<unsigned long long>(d.mismatches), static_cast<unsigned long long>(got.count()), o.tolerance);
+                    static_cast<unsigned long long>(d.mismatches),
+                    static_cast<unsigned long long>(got.count()), o.tolerance);
       bad |= differs;
     }
     if (bad)

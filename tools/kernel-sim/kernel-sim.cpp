@@ -1,7 +1,7 @@
 //===- kernel-sim.cpp - Runs a PTX kernel on the CPU ----------------------===//
 //
-// The command line over lib/Simulator: see `kernel-sim --help` and docs/simulator.md. Exit status: 0
-// for a clean run, 1 when something was found or differs, 2 when the input cannot be used.
+// The command line over lib/Simulator: see `kernel-sim --help` and docs/simulator.md. Exit status:
+// 0 for a clean run, 1 when something was found or differs, 2 when the input cannot be used.
 //
 //===----------------------------------------------------------------------===//
 #include "Options.h"

@@ -25,12 +25,12 @@ struct Dim3 {
 
 struct LaunchOptions {
   uint32_t checks = CheckAll;
-  uint64_t seed = 0;       // 0: the deterministic default schedule; else random interleavings
-  unsigned threads = 0;    // host threads; 0: chosen, 1: never more than one
-  unsigned smCount = 132;  // %nsmid
-  uint64_t maxSteps = 0;   // give up after this many warp instructions (0: no limit)
-  bool fastMath = false;   // fp32 accumulation in the matrix units instead of the bit model
-  bool timeline = false;   // keep what traceJson and summary need
+  uint64_t seed = 0;      // 0: the deterministic default schedule; else random interleavings
+  unsigned threads = 0;   // host threads; 0: chosen, 1: never more than one
+  unsigned smCount = 132; // %nsmid
+  uint64_t maxSteps = 0;  // give up after this many warp instructions (0: no limit)
+  bool fastMath = false;  // fp32 accumulation in the matrix units instead of the bit model
+  bool timeline = false;  // keep what traceJson and summary need
 };
 
 struct Launch {

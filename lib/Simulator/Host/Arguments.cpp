@@ -79,7 +79,8 @@ std::vector<uint8_t> ArgumentList::addValue(const std::string &text) {
       readNpy(rest.substr(at + 1), *t, named);
     } else {
       if (parts.size() < 3)
-        throw LoadError("--arg " + text + ": needed buf:NAME:ELEMENT:SHAPE[:CONTENTS] or buf:NAME[:ELEMENT]@FILE");
+        throw LoadError("--arg " + text +
+                        ": needed buf:NAME:ELEMENT:SHAPE[:CONTENTS] or buf:NAME[:ELEMENT]@FILE");
       t->shape = parseShape(parts[2], "the shape of '" + t->name + "'");
       fillTensor(*t, parts.size() > 3 ? parts[3] : "zeros");
     }
@@ -111,8 +112,8 @@ std::vector<uint8_t> ArgumentList::addValue(const std::string &text) {
 }
 
 /// NAME:box=64x128[:dims=..][:strides=..][:swizzle=128][:type=bf16][:promotion=256][:fill=nan]
-/// [:interleave=0][:elementstrides=..][:offset=bytes]; dims and box innermost first, strides in bytes
-/// of all dimensions but the innermost. Defaults: the whole buffer, densely.
+/// [:interleave=0][:elementstrides=..][:offset=bytes]; dims and box innermost first, strides in
+/// bytes of all dimensions but the innermost. Defaults: the whole buffer, densely.
 std::vector<uint8_t> ArgumentList::tensorMap(const std::string &text) {
   std::vector<std::string> parts = splitText(text, ':');
   HostTensor &t = tensor(parts[0]);
@@ -121,7 +122,8 @@ std::vector<uint8_t> ArgumentList::tensorMap(const std::string &text) {
   map.type = tmaTypeOf(t.element);
   map.rank = uint32_t(t.shape.size());
   if (map.rank < 1 || map.rank > 5)
-    throw LoadError("tmap of '" + t.name + "': rank " + std::to_string(map.rank) + "; 1 to 5 are possible");
+    throw LoadError("tmap of '" + t.name + "': rank " + std::to_string(map.rank) +
+                    "; 1 to 5 are possible");
   uint64_t stride = elementBytes(t.element);
   for (unsigned i = 0; i < map.rank; ++i) {
     map.globalDim[i] = t.shape[map.rank - 1 - i];
@@ -131,7 +133,8 @@ std::vector<uint8_t> ArgumentList::tensorMap(const std::string &text) {
   }
   for (size_t p = 1; p < parts.size(); ++p) {
     size_t eq = parts[p].find('=');
-    std::string key = parts[p].substr(0, eq), value = eq == std::string::npos ? "" : parts[p].substr(eq + 1);
+    std::string key = parts[p].substr(0, eq),
+                value = eq == std::string::npos ? "" : parts[p].substr(eq + 1);
     std::string what = key + " of the tensor map of '" + t.name + "'";
     std::vector<uint64_t> list;
     if (key == "box" || key == "dims" || key == "strides" || key == "elementstrides")
@@ -150,26 +153,41 @@ std::vector<uint8_t> ArgumentList::tensorMap(const std::string &text) {
       for (size_t i = 0; i < list.size() && i < 5; ++i)
         map.elementStride[i] = uint32_t(list[i]);
     } else if (key == "swizzle") {
-      map.swizzle = value == "0" || value == "none" ? Swizzle::None : value == "32" ? Swizzle::B32
-                    : value == "64" ? Swizzle::B64 : value == "128" ? Swizzle::B128
-                    : value == "128a32" ? Swizzle::B128Atom32 : value == "128a32f8" ? Swizzle::B128Atom32Flip8
-                    : value == "128a64" ? Swizzle::B128Atom64
-                                        : throw LoadError(what + ": '" + value + "'; known: none, 32, 64, 128, 128a32, 128a32f8, 128a64");
+      map.swizzle = value == "0" || value == "none" ? Swizzle::None
+                    : value == "32"                 ? Swizzle::B32
+                    : value == "64"                 ? Swizzle::B64
+                    : value == "128"                ? Swizzle::B128
+                    : value == "128a32"             ? Swizzle::B128Atom32
+                    : value == "128a32f8"           ? Swizzle::B128Atom32Flip8
+                    : value == "128a64"
+                        ? Swizzle::B128Atom64
+                        : throw LoadError(what + ": '" + value +
+                                          "'; known: none, 32, 64, 128, 128a32, 128a32f8, 128a64");
     } else if (key == "type") {
       Element e;
-      if (value == "u4a8") map.type = TmaType::U4Align8;
-      else if (value == "u4a16") map.type = TmaType::U4Align16;
-      else if (value == "u6a16") map.type = TmaType::U6Align16;
-      else if (value == "tf32") map.type = TmaType::TF32;
-      else if (parseElement(value, e)) map.type = tmaTypeOf(e);
-      else throw LoadError(what + ": unknown element type '" + value + "'");
+      if (value == "u4a8")
+        map.type = TmaType::U4Align8;
+      else if (value == "u4a16")
+        map.type = TmaType::U4Align16;
+      else if (value == "u6a16")
+        map.type = TmaType::U6Align16;
+      else if (value == "tf32")
+        map.type = TmaType::TF32;
+      else if (parseElement(value, e))
+        map.type = tmaTypeOf(e);
+      else
+        throw LoadError(what + ": unknown element type '" + value + "'");
     } else if (key == "fill") {
       map.fill = value == "nan" ? TmaFill::NaN : TmaFill::Zero;
     } else if (key == "promotion") {
-      map.l2Promotion = value == "64" ? TmaL2Promotion::B64 : value == "128" ? TmaL2Promotion::B128
-                        : value == "256" ? TmaL2Promotion::B256 : TmaL2Promotion::None;
+      map.l2Promotion = value == "64"    ? TmaL2Promotion::B64
+                        : value == "128" ? TmaL2Promotion::B128
+                        : value == "256" ? TmaL2Promotion::B256
+                                         : TmaL2Promotion::None;
     } else if (key == "interleave") {
-      map.interleave = value == "16" ? TmaInterleave::B16 : value == "32" ? TmaInterleave::B32 : TmaInterleave::None;
+      map.interleave = value == "16"   ? TmaInterleave::B16
+                       : value == "32" ? TmaInterleave::B32
+                                       : TmaInterleave::None;
     } else if (key == "offset") {
       map.globalAddress += parseInteger(value, what);
     } else {
@@ -186,8 +204,9 @@ std::vector<uint8_t> ArgumentList::tensorMap(const std::string &text) {
 
 std::vector<uint8_t> ArgumentList::parameterBytes(const KernelInfo &kernel) const {
   if (values.size() != kernel.parameters.size())
-    throw LoadError("found " + std::to_string(values.size()) + " arguments, kernel '" + kernel.name +
-                    "' has " + std::to_string(kernel.parameters.size()) + " parameters");
+    throw LoadError("found " + std::to_string(values.size()) + " arguments, kernel '" +
+                    kernel.name + "' has " + std::to_string(kernel.parameters.size()) +
+                    " parameters");
   std::vector<uint8_t> bytes(kernel.parameterBytes, 0);
   for (size_t i = 0; i < values.size(); ++i) {
     const Parameter &p = kernel.parameters[i];

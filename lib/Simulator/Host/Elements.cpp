@@ -21,15 +21,22 @@ struct Row {
   const char *npy;
   TmaType tma;
 };
-const Row rows[] = {
-    {Element::I8, "i8", 1, "|i1", TmaType::U8},      {Element::U8, "u8", 1, "|u1", TmaType::U8},
-    {Element::I16, "i16", 2, "<i2", TmaType::U16},   {Element::U16, "u16", 2, "<u2", TmaType::U16},
-    {Element::I32, "i32", 4, "<i4", TmaType::S32},   {Element::U32, "u32", 4, "<u4", TmaType::U32},
-    {Element::I64, "i64", 8, "<i8", TmaType::S64},   {Element::U64, "u64", 8, "<u8", TmaType::U64},
-    {Element::F16, "f16", 2, "<f2", TmaType::F16},   {Element::BF16, "bf16", 2, "<u2", TmaType::BF16},
-    {Element::F32, "f32", 4, "<f4", TmaType::F32},   {Element::F64, "f64", 8, "<f8", TmaType::F64},
-    {Element::E4M3, "e4m3", 1, "|u1", TmaType::U8},  {Element::E5M2, "e5m2", 1, "|u1", TmaType::U8},
-    {Element::E2M1, "e2m1", 1, "|u1", TmaType::U8},  {Element::I1, "i1", 1, "|b1", TmaType::U8}};
+const Row rows[] = {{Element::I8, "i8", 1, "|i1", TmaType::U8},
+                    {Element::U8, "u8", 1, "|u1", TmaType::U8},
+                    {Element::I16, "i16", 2, "<i2", TmaType::U16},
+                    {Element::U16, "u16", 2, "<u2", TmaType::U16},
+                    {Element::I32, "i32", 4, "<i4", TmaType::S32},
+                    {Element::U32, "u32", 4, "<u4", TmaType::U32},
+                    {Element::I64, "i64", 8, "<i8", TmaType::S64},
+                    {Element::U64, "u64", 8, "<u8", TmaType::U64},
+                    {Element::F16, "f16", 2, "<f2", TmaType::F16},
+                    {Element::BF16, "bf16", 2, "<u2", TmaType::BF16},
+                    {Element::F32, "f32", 4, "<f4", TmaType::F32},
+                    {Element::F64, "f64", 8, "<f8", TmaType::F64},
+                    {Element::E4M3, "e4m3", 1, "|u1", TmaType::U8},
+                    {Element::E5M2, "e5m2", 1, "|u1", TmaType::U8},
+                    {Element::E2M1, "e2m1", 1, "|u1", TmaType::U8},
+                    {Element::I1, "i1", 1, "|b1", TmaType::U8}};
 const Row &row(Element e) {
   for (const Row &r : rows)
     if (r.element == e)
@@ -38,13 +45,26 @@ const Row &row(Element e) {
 }
 bool floatFormat(Element e, Format &f) {
   switch (e) {
-  case Element::F16: f = Format::F16; return true;
-  case Element::BF16: f = Format::BF16; return true;
-  case Element::F32: f = Format::F32; return true;
-  case Element::F64: f = Format::F64; return true;
-  case Element::E4M3: f = Format::E4M3; return true;
-  case Element::E5M2: f = Format::E5M2; return true;
-  default: return false;
+  case Element::F16:
+    f = Format::F16;
+    return true;
+  case Element::BF16:
+    f = Format::BF16;
+    return true;
+  case Element::F32:
+    f = Format::F32;
+    return true;
+  case Element::F64:
+    f = Format::F64;
+    return true;
+  case Element::E4M3:
+    f = Format::E4M3;
+    return true;
+  case Element::E5M2:
+    f = Format::E5M2;
+    return true;
+  default:
+    return false;
   }
 }
 } // namespace
@@ -68,11 +88,16 @@ double readElement(Element e, const uint8_t *p) {
   if (floatFormat(e, f))
     return decode(f, v);
   switch (e) {
-  case Element::I8: return int8_t(v);
-  case Element::I16: return int16_t(v);
-  case Element::I32: return int32_t(v);
-  case Element::I64: return double(int64_t(v));
-  default: return double(v);
+  case Element::I8:
+    return int8_t(v);
+  case Element::I16:
+    return int16_t(v);
+  case Element::I32:
+    return int32_t(v);
+  case Element::I64:
+    return double(int64_t(v));
+  default:
+    return double(v);
   }
 }
 
@@ -128,7 +153,8 @@ void readNpy(const std::string &path, HostTensor &t, bool keepElement) {
         break;
       }
     if (!found)
-      throw LoadError("'" + path + "' has elements '" + descr + "'; name the element, as in buf:a:bf16@" + path);
+      throw LoadError("'" + path + "' has elements '" + descr +
+                      "'; name the element, as in buf:a:bf16@" + path);
   }
   if (bytes != elementBytes(t.element))
     throw LoadError("'" + path + "' has elements of " + std::to_string(bytes) + " bytes, " +

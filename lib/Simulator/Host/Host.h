@@ -17,7 +17,24 @@
 namespace tileloom {
 namespace sim {
 
-enum class Element : uint8_t { I8, U8, I16, U16, I32, U32, I64, U64, F16, BF16, F32, F64, E4M3, E5M2, E2M1, I1 };
+enum class Element : uint8_t {
+  I8,
+  U8,
+  I16,
+  U16,
+  I32,
+  U32,
+  I64,
+  U64,
+  F16,
+  BF16,
+  F32,
+  F64,
+  E4M3,
+  E5M2,
+  E2M1,
+  I1
+};
 bool parseElement(const std::string &name, Element &e);
 const char *elementName(Element e);
 unsigned elementBytes(Element e); // e2m1: one byte holds two, counted as 1

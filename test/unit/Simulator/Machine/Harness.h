@@ -1,7 +1,7 @@
 //===- Harness.h - Small PTX kernels in unit tests ----------------*- C++ -*-===//
 //
-// Wraps a few instructions into a kernel and runs it: `lanes` gives each thread %a, %b, %c from three
-// input arrays and stores %d; `run` takes a whole body with %in and %out pointers.
+// Wraps a few instructions into a kernel and runs it: `lanes` gives each thread %a, %b, %c from
+// three input arrays and stores %d; `run` takes a whole body with %in and %out pointers.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILELOOM_TEST_SIMULATOR_HARNESS_H
@@ -42,7 +42,7 @@ struct KernelSetup {
   Dim3 grid, cluster, block{32, 1, 1};
   uint32_t shared = 0;
   LaunchOptions options;
-  std::string declarations; // module scope
+  std::string declarations;             // module scope
   std::vector<uint8_t> extraParameters; // after in and out
   std::string extraDeclarations;
 };
@@ -52,10 +52,14 @@ inline Outcome run(const std::string &body, KernelSetup s = {}) {
   Simulator sim;
   sim.load(ptxHeader + s.declarations +
            ".extern .shared .align 1024 .b8 smem[];\n"
-           ".visible .entry k(.param .u64 pin, .param .u64 pout" + s.extraDeclarations + ")\n{\n"
-           ".reg .pred %p<16>; .reg .b16 %h<16>; .reg .b32 %r<64>; .reg .b64 %rd<64>; .reg .f32 %f<300>;\n"
+           ".visible .entry k(.param .u64 pin, .param .u64 pout" +
+           s.extraDeclarations +
+           ")\n{\n"
+           ".reg .pred %p<16>; .reg .b16 %h<16>; .reg .b32 %r<64>; .reg .b64 %rd<64>; .reg .f32 "
+           "%f<300>;\n"
            ".reg .b64 %in, %out; .reg .b32 %t;\n"
-           "ld.param.u64 %in, [pin]; ld.param.u64 %out, [pout]; mov.u32 %t, %tid.x;\n" + body + "\nret;\n}\n");
+           "ld.param.u64 %in, [pin]; ld.param.u64 %out, [pout]; mov.u32 %t, %tid.x;\n" +
+           body + "\nret;\n}\n");
   Outcome o;
   o.out.assign(s.outWords, 0xDEADBEEF);
   if (s.in.empty())
@@ -90,11 +94,12 @@ inline std::vector<uint32_t> lanes(const std::string &instructions, std::vector<
   s.in = a;
   s.in.insert(s.in.end(), b.begin(), b.end());
   s.in.insert(s.in.end(), c.begin(), c.end());
-  Outcome o = run(".reg .b32 %a, %b, %c, %d;\n"
-                  "mul.wide.u32 %rd1, %t, 4; add.s64 %rd2, %in, %rd1; add.s64 %rd3, %out, %rd1;\n"
-                  "ld.global.b32 %a, [%rd2]; ld.global.b32 %b, [%rd2+128]; ld.global.b32 %c, [%rd2+256];\n" +
-                      instructions + "\nst.global.b32 [%rd3], %d;",
-                  s);
+  Outcome o = run(
+      ".reg .b32 %a, %b, %c, %d;\n"
+      "mul.wide.u32 %rd1, %t, 4; add.s64 %rd2, %in, %rd1; add.s64 %rd3, %out, %rd1;\n"
+      "ld.global.b32 %a, [%rd2]; ld.global.b32 %b, [%rd2+128]; ld.global.b32 %c, [%rd2+256];\n" +
+          instructions + "\nst.global.b32 [%rd3], %d;",
+      s);
   EXPECT_TRUE(o.found.empty()) << o.text();
   return o.out;
 }

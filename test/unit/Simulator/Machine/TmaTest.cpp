@@ -35,17 +35,22 @@ static KernelSetup matrix(Swizzle swizzle, uint64_t address = inAddress) {
   return s;
 }
 
-static const char *prologue =
-    "setp.ne.s32 %p9, %t, 0; @%p9 bra I; mbarrier.init.shared::cta.b64 [smem+2048], 1; fence.mbarrier_init.release.cluster;\n"
-    "I: bar.sync 0; mov.b64 %rd10, map; cvta.param.u64 %rd10, %rd10;\n";
+static const char *prologue = "setp.ne.s32 %p9, %t, 0; @%p9 bra I; mbarrier.init.shared::cta.b64 "
+                              "[smem+2048], 1; fence.mbarrier_init.release.cluster;\n"
+                              "I: bar.sync 0; mov.b64 %rd10, map; cvta.param.u64 %rd10, %rd10;\n";
 static std::string loadTile(const std::string &bytes, const std::string &row) {
-  return "@%p9 bra L; mbarrier.arrive.expect_tx.shared.b64 %rd5, [smem+2048], " + bytes + "; mov.b32 %r10, 0; mov.b32 %r11, " + row +
-         ";\ncp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [smem], [%rd10, {%r10, %r11}], [smem+2048];\nL:\n";
+  return "@%p9 bra L; mbarrier.arrive.expect_tx.shared.b64 %rd5, [smem+2048], " + bytes +
+         "; mov.b32 %r10, 0; mov.b32 %r11, " + row +
+         ";\ncp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [smem], "
+         "[%rd10, {%r10, %r11}], [smem+2048];\nL:\n";
 }
-static const char *waitTile = "W: mbarrier.try_wait.parity.shared.b64 %p1, [smem+2048], 0; @!%p1 bra W;\n";
+static const char *waitTile =
+    "W: mbarrier.try_wait.parity.shared.b64 %p1, [smem+2048], 0; @!%p1 bra W;\n";
 // Thread t stores the word that the swizzle put at row 3, column t.
-static const char *readRow = "mov.b32 %r1, smem; shl.b32 %r2, %t, 2; xor.b32 %r2, %r2, 48; add.s32 %r1, %r1, %r2; ld.shared.u32 %r3, [%r1+384];\n"
-                             "mul.wide.u32 %rd1, %t, 4; add.s64 %rd1, %out, %rd1; st.global.u32 [%rd1], %r3;\n";
+static const char *readRow =
+    "mov.b32 %r1, smem; shl.b32 %r2, %t, 2; xor.b32 %r2, %r2, 48; add.s32 %r1, %r1, %r2; "
+    "ld.shared.u32 %r3, [%r1+384];\n"
+    "mul.wide.u32 %rd1, %t, 4; add.s64 %rd1, %out, %rd1; st.global.u32 [%rd1], %r3;\n";
 
 TEST(Tma, LoadWithSwizzle) {
   Outcome o = run(prologue + loadTile("1024", "8") + waitTile + readRow, matrix(Swizzle::B128));
@@ -57,7 +62,9 @@ TEST(Tma, OutOfBoundsRowsAreZero) {
   Outcome o = run(prologue + loadTile("1024", "14") + waitTile + readRow, matrix(Swizzle::B128));
   EXPECT_TRUE(o.found.empty()) << o.text();
   EXPECT_EQ(o.out[9], 0u);
-  EXPECT_EQ(run(prologue + loadTile("1024", "-2") + waitTile + readRow, matrix(Swizzle::B128)).out[9], 32u + 9);
+  EXPECT_EQ(
+      run(prologue + loadTile("1024", "-2") + waitTile + readRow, matrix(Swizzle::B128)).out[9],
+      32u + 9);
 }
 
 TEST(Tma, MistakesOfLoads) {
@@ -66,41 +73,64 @@ TEST(Tma, MistakesOfLoads) {
   ASSERT_TRUE(tx.has("deadlock"));
   EXPECT_NE(tx.text().find("tx 16"), std::string::npos) << tx.text();
   // The map covers memory beyond the buffer.
-  Outcome out = run(prologue + loadTile("1024", "8") + waitTile + readRow, matrix(Swizzle::B128, inAddress + 1024));
+  Outcome out = run(prologue + loadTile("1024", "8") + waitTile + readRow,
+                    matrix(Swizzle::B128, inAddress + 1024));
   EXPECT_TRUE(out.has("out-of-bounds")) << out.text();
   // Loading over data that ordinary stores put there needs a proxy fence.
-  std::string store = "shl.b32 %r1, %t, 2; mov.b32 %r2, smem; add.s32 %r1, %r1, %r2; st.shared.u32 [%r1], %t; bar.sync 0;\n";
-  EXPECT_TRUE(run(prologue + store + loadTile("1024", "8") + waitTile + readRow, matrix(Swizzle::B128)).has("missing-proxy-fence"));
+  std::string store = "shl.b32 %r1, %t, 2; mov.b32 %r2, smem; add.s32 %r1, %r1, %r2; st.shared.u32 "
+                      "[%r1], %t; bar.sync 0;\n";
+  EXPECT_TRUE(
+      run(prologue + store + loadTile("1024", "8") + waitTile + readRow, matrix(Swizzle::B128))
+          .has("missing-proxy-fence"));
 }
 
 static std::string storeTile(bool fence, const std::string &end) {
   return "shl.b32 %r1, %t, 2; mov.b32 %r2, smem; add.s32 %r1, %r1, %r2; mov.b32 %r3, 0;\n"
-         "F: st.shared.u32 [%r1], %t; add.s32 %r1, %r1, 128; add.s32 %r3, %r3, 1; setp.lt.u32 %p1, %r3, 8; @%p1 bra F;\n" +
+         "F: st.shared.u32 [%r1], %t; add.s32 %r1, %r1, 128; add.s32 %r3, %r3, 1; setp.lt.u32 %p1, "
+         "%r3, 8; @%p1 bra F;\n" +
          std::string(fence ? "fence.proxy.async.shared::cta;\n" : "") +
-         "bar.sync 0; mov.b64 %rd10, map; cvta.param.u64 %rd10, %rd10; setp.ne.s32 %p9, %t, 0; @%p9 bra E; mov.b32 %r10, 0; mov.b32 %r11, 4;\n"
-         "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%rd10, {%r10, %r11}], [smem];\n" + end + "\nE:";
+         "bar.sync 0; mov.b64 %rd10, map; cvta.param.u64 %rd10, %rd10; setp.ne.s32 %p9, %t, 0; "
+         "@%p9 bra E; mov.b32 %r10, 0; mov.b32 %r11, 4;\n"
+         "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%rd10, {%r10, %r11}], "
+         "[smem];\n" +
+         end + "\nE:";
 }
 
 TEST(Tma, Store) {
   KernelSetup s = matrix(Swizzle::None);
-  Outcome o = run(storeTile(true, "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; ld.global.u32 %r5, [%in+516]; st.global.u32 [%out], %r5;"), s);
+  Outcome o = run(storeTile(true, "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; "
+                                  "ld.global.u32 %r5, [%in+516]; st.global.u32 [%out], %r5;"),
+                  s);
   EXPECT_TRUE(o.found.empty()) << o.text();
   EXPECT_EQ(o.out[0], 1u);
-  EXPECT_TRUE(run(storeTile(false, "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;"), s).has("missing-proxy-fence"));
+  EXPECT_TRUE(run(storeTile(false, "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;"), s)
+                  .has("missing-proxy-fence"));
   EXPECT_TRUE(run(storeTile(true, "cp.async.bulk.commit_group;"), s).has("exit-pending"));
-  EXPECT_TRUE(run(storeTile(true, "cp.async.bulk.commit_group; st.shared.u32 [smem], %t; cp.async.bulk.wait_group 0;"), s).has("race"));
+  EXPECT_TRUE(
+      run(storeTile(
+              true,
+              "cp.async.bulk.commit_group; st.shared.u32 [smem], %t; cp.async.bulk.wait_group 0;"),
+          s)
+          .has("race"));
 }
 
 TEST(Tma, Multicast) {
   KernelSetup s = matrix(Swizzle::B128);
   s.grid = s.cluster = {2, 1, 1};
-  std::string body = std::string(prologue) +
-      "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned; mov.u32 %r20, %cluster_ctarank;\n"
-      "@%p9 bra L; mbarrier.arrive.expect_tx.shared.b64 %rd5, [smem+2048], 1024; setp.ne.s32 %p2, %r20, 0; @%p2 bra L;\n"
+  std::string body =
+      std::string(prologue) +
+      "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned; mov.u32 %r20, "
+      "%cluster_ctarank;\n"
+      "@%p9 bra L; mbarrier.arrive.expect_tx.shared.b64 %rd5, [smem+2048], 1024; setp.ne.s32 %p2, "
+      "%r20, 0; @%p2 bra L;\n"
       "mov.b32 %r10, 0; mov.b32 %r11, 8; mov.b16 %h1, 3; mov.b32 %r12, smem;\n"
-      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%r12], [%rd10, {%r10, %r11}], [%r12+2048], %h1;\nL:\n" +
-      waitTile + "mov.b32 %r1, smem; shl.b32 %r2, %t, 2; xor.b32 %r2, %r2, 48; add.s32 %r1, %r1, %r2; ld.shared.u32 %r3, [%r1+384];\n"
-      "mad.lo.u32 %r4, %r20, 32, %t; mul.wide.u32 %rd1, %r4, 4; add.s64 %rd1, %out, %rd1; st.global.u32 [%rd1], %r3;\n"
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::"
+      "cluster [%r12], [%rd10, {%r10, %r11}], [%r12+2048], %h1;\nL:\n" +
+      waitTile +
+      "mov.b32 %r1, smem; shl.b32 %r2, %t, 2; xor.b32 %r2, %r2, 48; add.s32 %r1, %r1, %r2; "
+      "ld.shared.u32 %r3, [%r1+384];\n"
+      "mad.lo.u32 %r4, %r20, 32, %t; mul.wide.u32 %rd1, %r4, 4; add.s64 %rd1, %out, %rd1; "
+      "st.global.u32 [%rd1], %r3;\n"
       "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;";
   Outcome o = run(body, s);
   EXPECT_TRUE(o.found.empty()) << o.text();
@@ -112,9 +142,13 @@ TEST(Tma, BulkCopyAndReduction) {
   KernelSetup s = matrix(Swizzle::None);
   Outcome o = run(std::string(prologue) +
                       "@%p9 bra L; mbarrier.arrive.expect_tx.shared.b64 %rd5, [smem+2048], 256;\n"
-                      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [smem], [%in], 256, [smem+2048];\nL:\n" + waitTile +
-                      "@%p9 bra E; cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%in+256], [smem], 256;\n"
-                      "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; ld.global.u32 %r3, [%in+260]; st.global.u32 [%out], %r3;\nE:",
+                      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [smem], "
+                      "[%in], 256, [smem+2048];\nL:\n" +
+                      waitTile +
+                      "@%p9 bra E; cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 "
+                      "[%in+256], [smem], 256;\n"
+                      "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; ld.global.u32 %r3, "
+                      "[%in+260]; st.global.u32 [%out], %r3;\nE:",
                   s);
   EXPECT_TRUE(o.found.empty()) << o.text();
   EXPECT_EQ(o.out[0], 66u);
@@ -124,15 +158,21 @@ TEST(Tma, ReplaceGlobalAddress) {
   // The map is copied to shared memory, moved on by four rows, and published.
   KernelSetup s = matrix(Swizzle::B128);
   s.declarations = ".global .align 128 .b8 published[128];\n";
-  Outcome o = run(std::string(prologue) +
-                      "shl.b32 %r1, %t, 2; cvt.u64.u32 %rd11, %r1; add.s64 %rd12, %rd10, %rd11; ld.b32 %r2, [%rd12];\n"
-                      "mov.b32 %r3, smem; add.s32 %r3, %r3, %r1; st.shared.b32 [%r3+3072], %r2; bar.warp.sync -1; add.s64 %rd13, %in, 512;\n"
-                      "@!%p9 tensormap.replace.tile.global_address.shared::cta.b1024.b64 [smem+3072], %rd13;\n"
-                      "@!%p9 tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [smem+3072], 1, 12;\nbar.warp.sync -1;\n"
-                      "mov.b64 %rd10, published; tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%rd10], [smem+3072], 128;\n"
-                      "fence.proxy.tensormap::generic.acquire.gpu [%rd10], 128;\n" +
-                      loadTile("1024", "0") + waitTile + readRow,
-                  s);
+  Outcome o = run(
+      std::string(prologue) +
+          "shl.b32 %r1, %t, 2; cvt.u64.u32 %rd11, %r1; add.s64 %rd12, %rd10, %rd11; ld.b32 %r2, "
+          "[%rd12];\n"
+          "mov.b32 %r3, smem; add.s32 %r3, %r3, %r1; st.shared.b32 [%r3+3072], %r2; bar.warp.sync "
+          "-1; add.s64 %rd13, %in, 512;\n"
+          "@!%p9 tensormap.replace.tile.global_address.shared::cta.b1024.b64 [smem+3072], %rd13;\n"
+          "@!%p9 tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [smem+3072], 1, "
+          "12;\nbar.warp.sync -1;\n"
+          "mov.b64 %rd10, published; "
+          "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned "
+          "[%rd10], [smem+3072], 128;\n"
+          "fence.proxy.tensormap::generic.acquire.gpu [%rd10], 128;\n" +
+          loadTile("1024", "0") + waitTile + readRow,
+      s);
   EXPECT_TRUE(o.found.empty()) << o.text();
   EXPECT_EQ(o.out[9], 7u * 32 + 9);
 }
