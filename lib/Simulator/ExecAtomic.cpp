@@ -16,7 +16,7 @@ namespace {
 enum Op : uint32_t { Add, Min, Max, Inc, Dec, And, Or, Xor, Exch, Cas };
 // sub: bits 0-7 op, 8-15 ReduceType, 16-18 state space, bit 19 no result, bit 20 any CTA,
 // bit 21 packed halves.
-constexpr uint32_t NoResult = 1 << 19, AnyCta = 1 << 20, Packed = 1 << 21, RelaxedSem = 1 << 22;
+constexpr uint32_t NoResult = 1 << 19, AnyCta = 1 << 20, Packed = 1 << 21;
 
 template <class T> bool swapWord(uint8_t *p, T &expected, T desired) {
   return __atomic_compare_exchange_n(reinterpret_cast<T *>(p), &expected, desired, false,

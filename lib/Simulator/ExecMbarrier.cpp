@@ -186,8 +186,13 @@ Step wait(Warp &w, const Instr &in) {
                std::to_string(parity) + " is ambiguous");
     g.token = 0;
   }
-  bool spurious = c.randomised && in.sub & Try && !all && c.random() % 16 == 0;
-  if (!all && in.sub & Try && !g.released && !spurious) {
+  // The first try of a wait returns false, for code that forgets to try again; the next suspends.
+  bool again = g.wait.kind == WaitInfo::TryWait && g.wait.address == address && last &&
+               g.wait.phase == last->phase + 1;
+  if (last)
+    g.wait.phase = last->phase + 1;
+  bool spurious = c.randomised && !all && c.random() % 16 == 0;
+  if (!all && in.sub & Try && again && !g.released && !spurious) {
     w.block(WaitInfo::TryWait, address, parity);
     if (last && !g.token)
       g.token = last->phase + 1;
