@@ -188,7 +188,7 @@ static void reportConflict(Warp &w, const AccessCheck &check, const SharedPlace 
     break;
   default:
     kind = "missing-proxy-fence";
-    text = me + " touches " + at + " through the asynchronous proxy; it was written by " + other +
+    text = me + " touches " + at + " through the asynchronous proxy; it was accessed by " + other +
            " with no fence.proxy.async in between";
   }
   report(w, kind, text, lane);
@@ -204,6 +204,7 @@ void noteShared(Warp &w, const SharedPlace &p, uint32_t bytes, Mode mode, const 
   Access a;
   a.actor = actor.id;
   a.async = actor.async;
+  a.strict = c.checking(CheckStrict);
   a.clocks = &w.clocks;
   if (races) {
     if (w.recordInstr != w.current || w.recordEpoch != actor.epoch || w.recordActor != actor.id) {

@@ -136,7 +136,8 @@ template <class T> Handler pick(Cmp c, bool toRegister) {
     CASE(Eq)
     CASE(Ne)
     CASE(Lt)
-    CASE(Le) CASE(Gt) CASE(Ge) CASE(Equ) CASE(Neu) CASE(Ltu) CASE(Leu) CASE(Gtu) CASE(Geu) CASE(Num)
+    CASE(Le)
+    CASE(Gt) CASE(Ge) CASE(Equ) CASE(Neu) CASE(Ltu) CASE(Leu) CASE(Gtu) CASE(Geu) CASE(Num)
         CASE(Nan)
   }
 #undef CASE
@@ -150,7 +151,8 @@ template <class H> Handler pickPacked(Cmp c) {
     CASE(Eq)
     CASE(Ne)
     CASE(Lt)
-    CASE(Le) CASE(Gt) CASE(Ge) CASE(Equ) CASE(Neu) CASE(Ltu) CASE(Leu) CASE(Gtu) CASE(Geu) CASE(Num)
+    CASE(Le)
+    CASE(Gt) CASE(Ge) CASE(Equ) CASE(Neu) CASE(Ltu) CASE(Leu) CASE(Gtu) CASE(Geu) CASE(Num)
         CASE(Nan)
   }
 #undef CASE

@@ -116,11 +116,12 @@ AccessCheck SharedShadow::write(uint32_t offset, uint32_t bytes, const Access &a
       if (c.readers != okSet && mask == 15) {
         bool fine = true;
         for (uint32_t r : table.readers(c.readers)) {
-          if (ordered(r, access))
+          bool inOrder = ordered(r, access);
+          if (inOrder && (!access.strict || proxied(r, access)))
             continue;
           fine = false;
           if (result.conflict == Conflict::None)
-            result = {Conflict::ReadWrite, at, r};
+            result = {inOrder ? Conflict::NoProxyFence : Conflict::ReadWrite, at, r};
         }
         if (fine)
           okSet = c.readers;

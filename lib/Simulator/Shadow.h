@@ -53,6 +53,7 @@ struct Access {
   uint32_t record = 0;
   uint32_t actor = 0;
   bool async = false;
+  bool strict = false; // an asynchronous overwrite after a generic read needs a proxy fence too
   const Clocks *clocks = nullptr;
 };
 

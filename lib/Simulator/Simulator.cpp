@@ -157,6 +157,24 @@ static void checkLaunch(const Launch &l, const Program &p) {
                                                     std::to_string(p.parameterBytes));
 }
 
+static void work(Grid &grid, std::atomic<uint64_t> &next, std::atomic<bool> &failed,
+                 std::atomic<uint64_t> &instructions, std::atomic<uint64_t> &cycles);
+
+/// A host thread must not throw: what goes wrong inside (memory, mostly) ends the run as a finding.
+static void workSafely(Grid &grid, std::atomic<uint64_t> &next, std::atomic<bool> &failed,
+                       std::atomic<uint64_t> &instructions, std::atomic<uint64_t> &cycles) {
+  try {
+    work(grid, next, failed, instructions, cycles);
+  } catch (const std::exception &e) {
+    Finding f;
+    f.kind = "simulator";
+    f.kernel = grid.program->name;
+    f.message = std::string("the simulator cannot go on: ") + e.what();
+    grid.findings->add(f);
+    failed = true;
+  }
+}
+
 /// One host thread: takes clusters in order; those that spin on global memory wait in `parked`.
 static void work(Grid &grid, std::atomic<uint64_t> &next, std::atomic<bool> &failed,
                  std::atomic<uint64_t> &instructions, std::atomic<uint64_t> &cycles) {
@@ -252,8 +270,8 @@ RunStatistics Simulator::launch(const Launch &given) {
   std::atomic<bool> failed{false};
   std::vector<std::thread> pool;
   for (unsigned i = 1; i < threads; ++i)
-    pool.emplace_back([&] { work(grid, next, failed, instructions, cycles); });
-  work(grid, next, failed, instructions, cycles);
+    pool.emplace_back([&] { workSafely(grid, next, failed, instructions, cycles); });
+  workSafely(grid, next, failed, instructions, cycles);
   for (std::thread &t : pool)
     t.join();
   if (grid.timeline) {
