@@ -174,6 +174,7 @@ void registerMatrix(DecodeTable &);
 void registerWgmma(DecodeTable &);
 void registerTensor(DecodeTable &);
 void registerControl(DecodeTable &);
+void registerLaunch(DecodeTable &);
 
 /// Fills Instr::join of every branch (Reconvergence.cpp).
 void findJoins(Program &program);

@@ -31,6 +31,7 @@ const DecodeTable &decodeTable() {
     registerWgmma(t);
     registerTensor(t);
     registerControl(t);
+    registerLaunch(t);
     return t;
   }();
   return table;

@@ -114,8 +114,6 @@ void decodeAtomic(Decoder &d, bool isRed) {
     s = Space::Shared;
     d.in.sub |= AnyCta;
   }
-  if (d.take("async"))
-    d.fail("red.async is not supported");
   d.takeOneOf({"relaxed", "acquire", "release", "acq_rel"});
   d.takeOneOf({"cta", "cluster", "gpu", "sys"});
   d.take("noftz");
@@ -209,7 +207,8 @@ void decodeAtomic(Decoder &d, bool isRed) {
 
 void registerAtomic(DecodeTable &t) {
   t["atom"] = [](Decoder &d) { decodeAtomic(d, false); };
-  t["red"] = [](Decoder &d) { decodeAtomic(d, true); };
+  void decodeReduceAsync(Decoder &); // ExecCpAsync.cpp
+  t["red"] = [](Decoder &d) { d.has("async") ? decodeReduceAsync(d) : decodeAtomic(d, true); };
 }
 
 } // namespace sim

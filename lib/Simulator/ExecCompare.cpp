@@ -137,8 +137,8 @@ template <class T> Handler pick(Cmp c, bool toRegister) {
     CASE(Ne)
     CASE(Lt)
     CASE(Le)
-    CASE(Gt) CASE(Ge) CASE(Equ) CASE(Neu) CASE(Ltu) CASE(Leu) CASE(Gtu) CASE(Geu) CASE(Num)
-        CASE(Nan)
+    CASE(Gt)
+    CASE(Ge) CASE(Equ) CASE(Neu) CASE(Ltu) CASE(Leu) CASE(Gtu) CASE(Geu) CASE(Num) CASE(Nan)
   }
 #undef CASE
   return nullptr;
@@ -152,8 +152,8 @@ template <class H> Handler pickPacked(Cmp c) {
     CASE(Ne)
     CASE(Lt)
     CASE(Le)
-    CASE(Gt) CASE(Ge) CASE(Equ) CASE(Neu) CASE(Ltu) CASE(Leu) CASE(Gtu) CASE(Geu) CASE(Num)
-        CASE(Nan)
+    CASE(Gt)
+    CASE(Ge) CASE(Equ) CASE(Neu) CASE(Ltu) CASE(Leu) CASE(Gtu) CASE(Geu) CASE(Num) CASE(Nan)
   }
 #undef CASE
   return nullptr;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Bulk.h"
 #include "Lanes.h"
+#include "tileloom/Simulator/Reduce.h"
 
 namespace tileloom {
 namespace sim {
@@ -157,7 +158,69 @@ Step storeAsync(Warp &w, const Instr &in) {
   return Step::Next;
 }
 
+// red.async: sub bits 0-7 operation, 8 dst wide, 9 mbar wide, 16-23 type; a dst, b mbar, c value.
+Step reduceAsync(Warp &w, const Instr &in) {
+  ReduceOp op = ReduceOp(in.sub & 0xFF);
+  ReduceType type = ReduceType(in.sub >> 16 & 0xFF);
+  unsigned bytes = reduceTypeBytes(type);
+  int64_t barrierOffset = w.program->lists[in.list];
+  Cluster *c = w.cluster;
+  uint32_t line = in.line;
+  eachLane(w.active, [&](unsigned lane) {
+    uint32_t dst = uint32_t(addressAt(w, in.a, in.imm, in.sub & 256, lane));
+    uint32_t mbar = uint32_t(addressAt(w, in.b, barrierOffset, in.sub & 512, lane));
+    SharedPlace p = sharedPlace(w, dst, bytes, bytes, true, int(lane));
+    BarrierPlace b = liveBarrier(w, mbar, true, int(lane));
+    if (!p || !b)
+      return;
+    if (p.cta != b.cta)
+      report(w, "bad-mbarrier", "red.async: data and mbarrier lie in different CTAs", int(lane));
+    noteShared(w, p, bytes, Mode::Update, barrierStream(b, "red.async"), int(lane));
+    uint64_t value = bytes == 8 ? w.reg<uint64_t>(in.c)[lane] : w.reg<uint32_t>(in.c)[lane];
+    uint64_t time = w.time + 200;
+    queueCopy(w, lane, false, "red.async", time, [=] {
+      if (p.cta->done)
+        return;
+      uint64_t old = 0;
+      std::memcpy(&old, p.data(), bytes);
+      uint64_t next = reduceElement(op, type, old, value, false);
+      std::memcpy(p.data(), &next, bytes);
+      AsyncArrival arrival;
+      arrival.time = time;
+      completeBytes(*c, b, bytes, arrival, "red.async", line);
+    });
+  });
+  return Step::Next;
+}
+
 } // namespace
+
+void decodeReduceAsync(Decoder &d) {
+  d.take("async");
+  d.take("relaxed");
+  d.take("cluster");
+  if (!d.take("shared::cluster") || !d.take("mbarrier::complete_tx::bytes"))
+    d.fail("only red.async.shared::cluster.mbarrier::complete_tx::bytes is known");
+  int op = d.takeOneOf({"add", "min", "max", "inc", "dec", "and", "or", "xor"});
+  Ty t = d.needType();
+  ReduceType type = t == Ty::S32   ? ReduceType::S32
+                    : t == Ty::U64 ? ReduceType::U64
+                    : t == Ty::S64 ? ReduceType::S64
+                    : t == Ty::B32 ? ReduceType::B32
+                                   : ReduceType::U32;
+  if (op < 0 || (bytesOf(t) != 4 && bytesOf(t) != 8))
+    d.fail("operation or type is not supported by red.async");
+  d.needOperands(3, 3);
+  Decoder::Address a = d.address(d.operand(0)), m = d.address(d.operand(2));
+  d.in.a = a.slot;
+  d.in.imm = a.offset;
+  d.in.b = m.slot;
+  d.in.c = d.use(d.operand(1), t);
+  d.in.list = uint32_t(d.program.lists.size());
+  d.program.lists.push_back(int32_t(m.offset));
+  d.in.sub = uint32_t(op) | (a.wide ? 256 : 0) | (m.wide ? 512 : 0) | uint32_t(type) << 16;
+  d.emit(reduceAsync, 0, 4);
+}
 
 void decodeCpAsync(Decoder &d) {
   if (d.take("mbarrier")) {

@@ -13,6 +13,7 @@
 #include "Shadow.h"
 #include "tileloom/Simulator/Simulator.h"
 
+#include <atomic>
 #include <deque>
 #include <memory>
 #include <random>
@@ -218,7 +219,8 @@ struct Grid {
   std::vector<uint8_t> parameters;
   Timeline *timeline = nullptr;
   bool singleThread = true;
-  std::shared_ptr<GlobalOrder> order; // race checks across clusters
+  std::atomic<uint64_t> *next = nullptr; // the next cluster to launch
+  std::shared_ptr<GlobalOrder> order;    // race checks across clusters
 };
 
 constexpr uint32_t MaxBarriers = 128; // mbarriers of a CTA with a clock of their own

@@ -268,6 +268,7 @@ RunStatistics Simulator::launch(const Launch &given) {
   grid.singleThread = threads == 1;
   std::atomic<uint64_t> next{0}, instructions{0}, cycles{0};
   std::atomic<bool> failed{false};
+  grid.next = &next;
   std::vector<std::thread> pool;
   for (unsigned i = 1; i < threads; ++i)
     pool.emplace_back([&] { workSafely(grid, next, failed, instructions, cycles); });

@@ -176,3 +176,78 @@ TEST(Tma, ReplaceGlobalAddress) {
   EXPECT_TRUE(o.found.empty()) << o.text();
   EXPECT_EQ(o.out[9], 7u * 32 + 9);
 }
+
+TEST(Tma, CopiesBetweenCtas) {
+  // CTA 0 sends 128 bytes and one word to CTA 1; both complete on CTA 1's mbarrier.
+  KernelSetup s = matrix(Swizzle::None);
+  s.grid = s.cluster = {2, 1, 1};
+  std::string sync = "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n";
+  auto body = [&](const std::string &fence, const std::string &bytes) {
+    return std::string(prologue) +
+           "mov.u32 %r20, %cluster_ctarank; mov.b32 %r1, smem; shl.b32 %r2, %t, 2; add.s32 %r2, "
+           "%r1, %r2; mad.lo.u32 %r3, %t, 3, 1;\n"
+           "st.shared.u32 [%r2], %r3;\n" +
+           fence +
+           "bar.sync 0; @%p9 bra S; setp.ne.s32 %p3, %r20, 1; @%p3 bra S;\n"
+           "mbarrier.arrive.expect_tx.shared.b64 %rd5, [smem+2048], " +
+           bytes + ";\nS:\n" + sync +
+           "@%p9 bra L; setp.ne.s32 %p3, %r20, 0; @%p3 bra L; mapa.shared::cluster.u32 %r4, %r1, "
+           "1; mov.b32 %r5, 77;\n"
+           "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r4+512], "
+           "[%r1], 128, [%r4+2048];\n"
+           "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r4+1024], %r5, "
+           "[%r4+2048];\nL:\n"
+           "setp.ne.s32 %p3, %r20, 1; @%p3 bra E;\n" +
+           waitTile +
+           "ld.shared.u32 %r6, [%r2+512]; ld.shared.u32 %r7, [smem+1024]; add.s32 %r6, %r6, %r7;\n"
+           "mul.wide.u32 %rd1, %t, 4; add.s64 %rd1, %out, %rd1; st.global.u32 [%rd1], %r6;\nE:\n" +
+           sync;
+  };
+  Outcome o = run(body("fence.proxy.async.shared::cta;\n", "132"), s);
+  EXPECT_TRUE(o.found.empty()) << o.text();
+  EXPECT_EQ(o.out[4], 13u + 77);
+  EXPECT_TRUE(run(body("", "132"), s).has("missing-proxy-fence"));
+  EXPECT_TRUE(run(body("fence.proxy.async.shared::cta;\n", "136"), s).has("deadlock"));
+}
+
+TEST(Tma, StrictModeAsksForAFenceBeforeOverwriting) {
+  // Read by ordinary loads, released by a barrier, loaded again: customary, but PTX asks for a
+  // fence.
+  std::string second =
+      "bar.sync 0; @%p9 bra N; mbarrier.arrive.expect_tx.shared.b64 %rd5, [smem+2048], 1024;\n"
+      "cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [smem], "
+      "[%rd10, {%r10, %r11}], [smem+2048];\nN:\n"
+      "V: mbarrier.try_wait.parity.shared.b64 %p1, [smem+2048], 1; @!%p1 bra V;";
+  KernelSetup s = matrix(Swizzle::B128);
+  EXPECT_TRUE(run(prologue + loadTile("1024", "8") + waitTile + readRow + second, s).found.empty());
+  s.options.checks = CheckAll | CheckStrict;
+  EXPECT_TRUE(run(prologue + loadTile("1024", "8") + waitTile + readRow + second, s)
+                  .has("missing-proxy-fence"));
+}
+
+TEST(Launch, ClusterLaunchControl) {
+  // Five CTAs of work: whoever runs takes over the rest, until a request is refused.
+  KernelSetup s;
+  s.grid = {5, 1, 1};
+  s.shared = 256;
+  s.outWords = 8;
+  Outcome o = run(
+      ".reg .b128 %q; setp.ne.s32 %p9, %t, 0; @%p9 bra END; mbarrier.init.shared::cta.b64 "
+      "[smem+16], 1; fence.proxy.async.shared::cta;\n"
+      "mov.u32 %r1, %ctaid.x; mov.b32 %r2, 0;\n"
+      "NEXT: mul.wide.u32 %rd1, %r1, 4; add.s64 %rd1, %out, %rd1; add.s32 %r3, %r1, 100; "
+      "st.global.u32 [%rd1], %r3; red.global.add.u32 [%out+28], 1;\n"
+      "mbarrier.arrive.expect_tx.shared.b64 %rd5, [smem+16], 16;\n"
+      "clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [smem], "
+      "[smem+16];\n"
+      "W: mbarrier.try_wait.parity.shared.b64 %p1, [smem+16], %r2; @!%p1 bra W; xor.b32 %r2, %r2, "
+      "1; ld.shared.b128 %q, [smem];\n"
+      "fence.proxy.async.shared::cta; clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p2, "
+      "%q; @!%p2 bra END;\n"
+      "clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128 %r1, %q; bra.uni NEXT;\nEND:",
+      s);
+  EXPECT_TRUE(o.found.empty()) << o.text();
+  for (uint32_t i = 0; i < 5; ++i)
+    EXPECT_EQ(o.out[i], 100 + i);
+  EXPECT_EQ(o.out[7], 0xDEADBEEF + 5); // each piece of work was done once
+}
