@@ -186,7 +186,7 @@ TEST(Tma, CopiesBetweenCtas) {
     return std::string(prologue) +
            "mov.u32 %r20, %cluster_ctarank; mov.b32 %r1, smem; shl.b32 %r2, %t, 2; add.s32 %r2, "
            "%r1, %r2; mad.lo.u32 %r3, %t, 3, 1;\n"
-           "st.shared.u32 [%r2], %r3;\n" +
+           "st.shared.u32 [%r2], %r3; st.shared.u32 [%r1+1028], 5;\n" +
            fence +
            "bar.sync 0; @%p9 bra S; setp.ne.s32 %p3, %r20, 1; @%p3 bra S;\n"
            "mbarrier.arrive.expect_tx.shared.b64 %rd5, [smem+2048], " +
@@ -196,18 +196,22 @@ TEST(Tma, CopiesBetweenCtas) {
            "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r4+512], "
            "[%r1], 128, [%r4+2048];\n"
            "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r4+1024], %r5, "
-           "[%r4+2048];\nL:\n"
+           "[%r4+2048];\n"
+           "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 "
+           "[%r4+1028], "
+           "%r5, [%r4+2048];\nL:\n"
            "setp.ne.s32 %p3, %r20, 1; @%p3 bra E;\n" +
            waitTile +
-           "ld.shared.u32 %r6, [%r2+512]; ld.shared.u32 %r7, [smem+1024]; add.s32 %r6, %r6, %r7;\n"
+           "ld.shared.u32 %r6, [%r2+512]; ld.shared.u32 %r7, [smem+1024]; add.s32 %r6, %r6, %r7; "
+           "ld.shared.u32 %r7, [smem+1028]; add.s32 %r6, %r6, %r7;\n"
            "mul.wide.u32 %rd1, %t, 4; add.s64 %rd1, %out, %rd1; st.global.u32 [%rd1], %r6;\nE:\n" +
            sync;
   };
-  Outcome o = run(body("fence.proxy.async.shared::cta;\n", "132"), s);
+  Outcome o = run(body("fence.proxy.async.shared::cta;\n", "136"), s);
   EXPECT_TRUE(o.found.empty()) << o.text();
-  EXPECT_EQ(o.out[4], 13u + 77);
-  EXPECT_TRUE(run(body("", "132"), s).has("missing-proxy-fence"));
-  EXPECT_TRUE(run(body("fence.proxy.async.shared::cta;\n", "136"), s).has("deadlock"));
+  EXPECT_EQ(o.out[4], 13u + 77 + 82);
+  EXPECT_TRUE(run(body("", "136"), s).has("missing-proxy-fence"));
+  EXPECT_TRUE(run(body("fence.proxy.async.shared::cta;\n", "140"), s).has("deadlock"));
 }
 
 TEST(Tma, StrictModeAsksForAFenceBeforeOverwriting) {
