@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <fstream>
 #include <iostream>
+#include <map>
 #include <sstream>
 
 namespace tileloom {
@@ -83,11 +84,15 @@ int runTool(ToolOptions &o) {
     if (!o.json.empty())
       writeText(o.json, sim.findings().json() + "\n");
     std::vector<Finding> found = sim.findings().take();
-    size_t shown = std::min<size_t>(found.size(), 16);
-    for (size_t i = 0; i < shown; ++i)
-      std::fputs(found[i].text().c_str(), stderr);
-    if (shown < found.size())
-      std::fprintf(stderr, "... and %zu more places (--json FILE has all)\n", found.size() - shown);
+    // A mistake often shows at many instructions: a few of each kind are enough to read.
+    std::map<std::string, size_t> ofKind;
+    for (const Finding &f : found)
+      if (++ofKind[f.kind] <= 4)
+        std::fputs(f.text().c_str(), stderr);
+    for (auto &[kind, n] : ofKind)
+      if (n > 4)
+        std::fprintf(stderr, "... and %zu more places with %s (--json FILE has all)\n", n - 4,
+                     kind.c_str());
     if (!found.empty()) {
       if (o.launch.options.seed)
         std::fprintf(stderr, "found with --seed %llu\n",
