@@ -7,8 +7,6 @@
 #include "Lanes.h"
 #include "tileloom/Simulator/Formats.h"
 
-#include <deque>
-
 namespace tileloom {
 namespace sim {
 namespace {
@@ -106,7 +104,7 @@ uint64_t extend(uint64_t v, unsigned bits, bool sign) {
   return sign && v >> (bits - 1) & 1 ? v | ~uint64_t(0) << bits : v;
 }
 
-/// Everything about one cvt; indexed by Instr::imm.
+/// Everything about one cvt; Instr::imm is its place in Program::extras.
 struct Conversion {
   Ty to = Ty::None, from = Ty::None;
   Format toFormat = Format::F32, fromFormat = Format::F32;
@@ -115,14 +113,16 @@ struct Conversion {
   ConvertOptions options;
   unsigned sources = 1;
 };
-/// Grows while modules are decoded; a deque keeps what running kernels refer to in place.
-std::deque<Conversion> &conversions() {
-  static std::deque<Conversion> table;
-  return table;
+const Conversion &conversionOf(const Warp &w, const Instr &in) {
+  return *static_cast<const Conversion *>(w.program->extras[size_t(in.imm)].get());
+}
+void keep(Decoder &d, const Conversion &c) {
+  d.in.imm = int64_t(d.program.extras.size());
+  d.program.extras.push_back(std::make_shared<Conversion>(c));
 }
 
 Step general(Warp &w, const Instr &in) {
-  const Conversion &c = conversions()[size_t(in.imm)];
+  const Conversion &c = conversionOf(w, in);
   unsigned toBits = 8 * bytesOf(c.to), fromBits = 8 * bytesOf(c.from);
   eachLane(w.active, [&](unsigned i) {
     uint64_t v = readLane(w, in.a, c.fromBytes, i), r;
@@ -167,7 +167,7 @@ Step general(Warp &w, const Instr &in) {
 
 /// Packed results: sources a (highest) .. in a list, or one packed source.
 Step packed(Warp &w, const Instr &in) {
-  const Conversion &c = conversions()[size_t(in.imm)];
+  const Conversion &c = conversionOf(w, in);
   unsigned n = elementsOf(c.to), width = elementBits(c.toFormat);
   const int32_t *list = w.program->lists.data() + in.list;
   unsigned fromElements = elementsOf(c.from),
@@ -335,8 +335,7 @@ void cvt(Decoder &d) {
       d.in.b = slots[1];
       return d.emit(c.to == Ty::BF16x2 ? bf16x2 : f16x2);
     }
-    conversions().push_back(c);
-    d.in.imm = int64_t(conversions().size() - 1);
+    keep(d, c);
     return d.emit(packed);
   }
   d.needOperands(2, 2);
@@ -346,8 +345,7 @@ void cvt(Decoder &d) {
   d.in.d = d.def(o0, c.to, true);
   if (Handler h = fastPath(c, integer >= 0 ? 1 : rounding))
     return d.emit(h);
-  conversions().push_back(c);
-  d.in.imm = int64_t(conversions().size() - 1);
+  keep(d, c);
   d.emit(general);
 }
 

@@ -13,6 +13,7 @@
 #include "Ast.h"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -124,7 +125,8 @@ struct Program {
   std::vector<int32_t> lists;
   std::vector<uint32_t> refs; // register ids: uses then defs of each instruction
   std::vector<std::vector<uint32_t>> jumpTables;
-  std::vector<uint8_t> constants; // image placed below slot 0
+  std::vector<std::shared_ptr<void>> extras; // what does not fit into an Instr (cvt)
+  std::vector<uint8_t> constants;            // image placed below slot 0
   std::vector<InitialSlot> initial;
   std::vector<std::string> registerNames; // by id
   std::vector<std::string_view> text;     // source of each instruction
