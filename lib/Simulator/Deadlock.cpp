@@ -55,6 +55,22 @@ static std::string describeWait(const Warp &w, const Group &g) {
   return "runs without progress";
 }
 
+/// A kernel that has gone astray breaks the same rule for ever: stop when there is nothing to
+/// learn.
+constexpr uint64_t MaxOccurrences = 500000;
+
+void Cluster::report(Finding f) {
+  grid->findings->add(std::move(f));
+  if (failed || grid->findings->total() < MaxOccurrences)
+    return;
+  failed = true;
+  Finding stop;
+  stop.kind = "stopped";
+  stop.kernel = grid->program->name;
+  stop.message = "the run was stopped after " + std::to_string(MaxOccurrences) + " findings";
+  grid->findings->add(stop);
+}
+
 void reportDeadlock(Cluster &c, const char *why) {
   Finding f;
   f.kind = "deadlock";

@@ -66,6 +66,7 @@ std::string Finding::text() const {
 
 void Findings::add(Finding f) {
   std::lock_guard<std::mutex> lock(mutex);
+  ++occurrences;
   char line[16];
   std::snprintf(line, sizeof line, "%08u", f.line);
   // A deadlock comes last: what was found before is likely to be its cause.
@@ -91,7 +92,13 @@ std::vector<Finding> Findings::take() {
   std::vector<Finding> all = list();
   std::lock_guard<std::mutex> lock(mutex);
   byKey.clear();
+  occurrences = 0;
   return all;
+}
+
+uint64_t Findings::total() const {
+  std::lock_guard<std::mutex> lock(mutex);
+  return occurrences;
 }
 
 bool Findings::empty() const {

@@ -247,7 +247,7 @@ struct Cluster {
   uint32_t liveWarps = 0;
   Region *lastRegion = nullptr;
 
-  void report(Finding f) { grid->findings->add(std::move(f)); }
+  void report(Finding f);
   bool checking(Check c) const { return grid->checks & c; }
   Cta *cta(uint32_t rank) { return rank < ctas.size() ? ctas[rank].get() : nullptr; }
 };

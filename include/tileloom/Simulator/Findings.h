@@ -50,6 +50,8 @@ class Findings {
 public:
   /// Adds a finding, or counts it if the same kind was found at the same line before.
   void add(Finding finding);
+  /// Occurrences since the last take(), repeated ones included.
+  uint64_t total() const;
   std::vector<Finding> take();
   /// Sorted by line and kind, so that host threads do not change the order.
   std::vector<Finding> list() const;
@@ -60,6 +62,7 @@ public:
 private:
   mutable std::mutex mutex;
   std::map<std::string, Finding> byKey;
+  uint64_t occurrences = 0;
 };
 
 /// Escapes a string for JSON.
