@@ -1,6 +1,7 @@
 // C[M, N] = A[M, K] * B[N, K]^T in bf16, ping-pong: two math warpgroups take alternate 64 x 256 tiles, so that the epilogue of one
 // overlaps the products of the other. They issue their products in turns; a slot goes back one block later (one product stays in flight).
-// m, n: tiles along M and N; kb: blocks of 64 along K.
+// m, n: tiles along M and N; kb: blocks of 64 along K (with none, one block of zeros:
+// elements outside a tensor read as zero).
 
 !ab = !warp.buffer<5 x [64x64xbf16, 256x64xbf16]>
 !out = !warp.buffer<1 x [64x64xbf16]>
@@ -27,32 +28,25 @@ func.func @gemm(%A: !tile.desc<64x64xbf16>, %B: !tile.desc<256x64xbf16>, %C: !ti
 
   warp.specialize {
     warp.role @math warps(4) replicas(2) registers(232) {
-      %nonempty = arith.cmpi sgt, %kb, %c0 : i32
+      %blocks = arith.maxsi %kb, %c1 : i32
       warp.for_each_tile (%i, %j) in (%m, %n) group(32) step(replica) {
         warp.await %turn
-        %acc = scf.if %nonempty -> !acc {
-          %t0 = warp.acquire %ready
-          %a0, %b0 = warp.slot %t0 : !a, !b
-          %bt0 = nv.memdesc.trans %b0 : !b -> !bt
-          %d0 = nv.wgmma %a0, %bt0 : !a, !bt -> !acc
-          %d, %last = scf.for %k = %c1 to %kb step %c1 iter_args(%c = %d0, %before = %t0) -> (!acc, !warp.token) : i32 {
-            %t = warp.acquire %ready
-            %a, %b = warp.slot %t : !a, !b
-            %bt = nv.memdesc.trans %b : !b -> !bt
-            %next = nv.wgmma %a, %bt acc(%c) : !a, !bt -> !acc
-            nv.wgmma.wait pending(1)
-            warp.release %before to %free wgmma
-            scf.yield %next, %t : !acc, !warp.token
-          }
-          warp.pass %turn
-          %w = nv.wgmma.wait %d pending(0) : !acc
-          warp.release %last to %free wgmma
-          scf.yield %w : !acc
-        } else {
-          warp.pass %turn
-          %zero = arith.constant dense<0.0> : !acc
-          scf.yield %zero : !acc
+        %t0 = warp.acquire %ready
+        %a0, %b0 = warp.slot %t0 : !a, !b
+        %bt0 = nv.memdesc.trans %b0 : !b -> !bt
+        %d0 = nv.wgmma %a0, %bt0 : !a, !bt -> !acc
+        %d, %last = scf.for %k = %c1 to %blocks step %c1 iter_args(%c = %d0, %before = %t0) -> (!acc, !warp.token) : i32 {
+          %t = warp.acquire %ready
+          %a, %b = warp.slot %t : !a, !b
+          %bt = nv.memdesc.trans %b : !b -> !bt
+          %next = nv.wgmma %a, %bt acc(%c) : !a, !bt -> !acc
+          nv.wgmma.wait pending(1)
+          warp.release %before to %free wgmma
+          scf.yield %next, %t : !acc, !warp.token
         }
+        warp.pass %turn
+        %acc = nv.wgmma.wait %d pending(0) : !acc
+        warp.release %last to %free wgmma
         %i0 = arith.muli %i, %c64 : i32
         %j0 = arith.muli %j, %c256 : i32
         %c16 = arith.truncf %acc : !acc to tensor<64x256xbf16>
@@ -70,10 +64,11 @@ func.func @gemm(%A: !tile.desc<64x64xbf16>, %B: !tile.desc<256x64xbf16>, %C: !ti
       }
     }
     warp.role @load warps(1) registers(24) {
+      %blocks = arith.maxsi %kb, %c1 : i32
       warp.for_each_tile (%i, %j) in (%m, %n) group(32) {
         %i0 = arith.muli %i, %c64 : i32
         %j0 = arith.muli %j, %c256 : i32
-        scf.for %k = %c0 to %kb step %c1 : i32 {
+        scf.for %k = %c0 to %blocks step %c1 : i32 {
           %t = warp.acquire %free
           %a, %b = warp.slot %t : !a, !b
           %k0 = arith.muli %k, %c64 : i32

@@ -23,32 +23,25 @@ func.func @gemm(%A: !tile.desc<64x64xbf16>, %B: !tile.desc<64x64xbf16>, %C: !til
 
   warp.specialize {
     warp.role @math warps(4) replicas(2) {
-      %nonempty = arith.cmpi sgt, %kb, %c0 : i32
-      warp.for_each_tile (%i, %j) in (%m, %n) group(1) step(replica) {
+      %blocks = arith.maxsi %kb, %c1 : i32
+      warp.for_each_tile (%i, %j) in (%m, %n) group(16) step(replica) {
         warp.await %turn
-        %acc = scf.if %nonempty -> !acc {
-          %t0 = warp.acquire %ready
-          %a0, %b0 = warp.slot %t0 : !a, !b
-          %bt0 = nv.memdesc.trans %b0 : !b -> !bt
-          %d0 = nv.wgmma %a0, %bt0 : !a, !bt -> !acc
-          %d, %last = scf.for %k = %c1 to %kb step %c1 iter_args(%c = %d0, %before = %t0) -> (!acc, !warp.token) : i32 {
-            %t = warp.acquire %ready
-            %a, %b = warp.slot %t : !a, !b
-            %bt = nv.memdesc.trans %b : !b -> !bt
-            %next = nv.wgmma %a, %bt acc(%c) : !a, !bt -> !acc
-            nv.wgmma.wait pending(1)
-            warp.release %before to %free wgmma
-            scf.yield %next, %t : !acc, !warp.token
-          }
-          warp.pass %turn
-          %w = nv.wgmma.wait %d pending(0) : !acc
-          warp.release %last to %free wgmma
-          scf.yield %w : !acc
-        } else {
-          warp.pass %turn
-          %zero = arith.constant dense<0.0> : !acc
-          scf.yield %zero : !acc
+        %t0 = warp.acquire %ready
+        %a0, %b0 = warp.slot %t0 : !a, !b
+        %bt0 = nv.memdesc.trans %b0 : !b -> !bt
+        %d0 = nv.wgmma %a0, %bt0 : !a, !bt -> !acc
+        %d, %last = scf.for %k = %c1 to %blocks step %c1 iter_args(%c = %d0, %before = %t0) -> (!acc, !warp.token) : i32 {
+          %t = warp.acquire %ready
+          %a, %b = warp.slot %t : !a, !b
+          %bt = nv.memdesc.trans %b : !b -> !bt
+          %next = nv.wgmma %a, %bt acc(%c) : !a, !bt -> !acc
+          nv.wgmma.wait pending(1)
+          warp.release %before to %free wgmma
+          scf.yield %next, %t : !acc, !warp.token
         }
+        warp.pass %turn
+        %acc = nv.wgmma.wait %d pending(0) : !acc
+        warp.release %last to %free wgmma
         %i0 = arith.muli %i, %c64 : i32
         %j0 = arith.muli %j, %c64 : i32
         %c16 = arith.truncf %acc : !acc to tensor<64x64xbf16>
@@ -56,10 +49,11 @@ func.func @gemm(%A: !tile.desc<64x64xbf16>, %B: !tile.desc<64x64xbf16>, %C: !til
       }
     }
     warp.role @load warps(1) {
-      warp.for_each_tile (%i, %j) in (%m, %n) group(1) {
+      %blocks = arith.maxsi %kb, %c1 : i32
+      warp.for_each_tile (%i, %j) in (%m, %n) group(16) {
         %i0 = arith.muli %i, %c64 : i32
         %j0 = arith.muli %j, %c64 : i32
-        scf.for %k = %c0 to %kb step %c1 : i32 {
+        scf.for %k = %c0 to %blocks step %c1 : i32 {
           %t = warp.acquire %free
           %a, %b = warp.slot %t : !a, !b
           %k0 = arith.muli %k, %c64 : i32
