@@ -211,8 +211,6 @@ struct Lowering {
   }
 
   LogicalResult lowerAcquire(warp::AcquireOp acquire) {
-    if (!acquire.getStage())
-      return acquire.emitOpError("expected a stage and phase: run warp-assign-stage-phase first");
     auto ring = acquire.getRing().getDefiningOp<warp::RingOp>();
     RingState &state = rings[acquire.getRing()];
     builder.setInsertionPoint(acquire);
@@ -328,6 +326,12 @@ struct Lowering {
       if (isa<warp::SlotOp, warp::ReleaseOp>(op))
         origins[op] = warp::originOf(op->getOperand(0));
     });
+    function.walk([&](warp::AcquireOp op) {
+      if (!op.getStage())
+        check(op.emitOpError("expected a stage and phase: run warp-assign-stage-phase first"));
+    });
+    if (failed(result))
+      return result;
     function.walk([&](warp::BufferOp op) { check(lowerBuffer(op)); });
     if (failed(result))
       return result;
@@ -344,9 +348,9 @@ struct Lowering {
       else if (isa<warp::AwaitOp, warp::PassOp>(op))
         lowerTurn(op);
     });
-    function.walk([&](warp::SlotOp op) { lowerSlot(op); });
     if (failed(result))
       return result;
+    function.walk([&](warp::SlotOp op) { lowerSlot(op); });
     // Users first: releases and slots, then acquires, rings, buffers.
     function.walk([&](warp::AcquireOp op) { deadTokens.push_back(op); });
     for (SmallVectorImpl<Operation *> *list : {&dead, &deadTokens, &deadRings, &deadBuffers})
