@@ -33,8 +33,8 @@ func.func @shared(%i: i32) {
 
 !smem = !nv.memdesc<64x64xbf16, #nv.smem<swizzle = 128>>
 
-// From the accumulator through waits, row reductions and element-wise code, in both directions. The same value as an A operand is converted:
-// its fragments are other registers of the type system, though not of the thread.
+// From the accumulator through waits, row reductions and element-wise code, in both directions. As an A operand the
+// same value has another layout.
 // CHECK-LABEL: func.func @from_wgmma
 func.func @from_wgmma(%a: !smem, %q: i64) {
   warp.specialize {
@@ -107,20 +107,69 @@ func.func @carried(%a: !smem, %n: i32, %p: i1, %q: i64) {
 
 !smem = !nv.memdesc<64x64xbf16, #nv.smem<swizzle = 128>>
 
-// A value that is fixed on both sides: the load from shared memory takes the accumulator's layout from what it is added to; A operands
-// that come from memory are loaded as fragments; the other use of the same value is converted.
+// A tile from shared memory takes the layout of the accumulators that it is added to, and is converted for its use as an A operand.
 // CHECK-LABEL: func.func @conflict
 func.func @conflict(%a: !smem) {
   warp.specialize {
-    warp.role @math warps(8) {
-      // CHECK: %[[X:.*]] = nv.local_load {{.*}} -> tensor<128x64xbf16, #nv.wgmma_a<warps = 8>>
+    warp.role @math warps(4) {
+      // CHECK: %[[X:.*]] = nv.local_load {{.*}} -> tensor<64x64xbf16, #nv.wgmma_acc>
       %x = nv.local_load %a : !smem -> tensor<64x64xbf16>
+      // CHECK-NEXT: %[[A:.*]] = nv.convert_layout %[[X]] : tensor<64x64xbf16, #nv.wgmma_acc> -> tensor<64x64xbf16, #nv.wgmma_a>
+      // CHECK-NEXT: nv.wgmma %[[A]]
       %d = nv.wgmma %x, %a : tensor<64x64xbf16>, !smem -> tensor<64x64xf32>
       %w = nv.wgmma.wait %d pending(0) : tensor<64x64xf32>
+      // CHECK: arith.extf %[[X]]
       %y = arith.extf %x : tensor<64x64xbf16> to tensor<64x64xf32>
       %s = arith.addf %w, %y : tensor<64x64xf32>
       %t = arith.truncf %s : tensor<64x64xf32> to tensor<64x64xbf16>
+      // CHECK-NOT: nv.convert_layout
+      // CHECK: nv.local_store {{.*}} : tensor<64x64xbf16, #nv.wgmma_acc>
       nv.local_store %t to %a : tensor<64x64xbf16>, !smem
+    }
+  }
+  return
+}
+
+// -----
+
+!smem = !nv.memdesc<64x64xbf16, #nv.smem<swizzle = 128>>
+
+// An A operand that is only that is loaded as fragments.
+// CHECK-LABEL: func.func @operand
+func.func @operand(%a: !smem) {
+  warp.specialize {
+    warp.role @math warps(4) {
+      // CHECK: nv.local_load {{.*}} -> tensor<64x64xbf16, #nv.wgmma_a>
+      // CHECK-NOT: nv.convert_layout
+      %x = nv.local_load %a : !smem -> tensor<64x64xbf16>
+      %d = nv.wgmma %x, %a : tensor<64x64xbf16>, !smem -> tensor<64x64xf32>
+      nv.wgmma.wait pending(0)
+    }
+  }
+  return
+}
+
+// -----
+
+!smem = !nv.memdesc<64x64xbf16, #nv.smem<swizzle = 128>>
+
+// Row sums and column sums lie in different threads: one of the two is converted where they meet.
+// CHECK-LABEL: func.func @rows_and_columns
+func.func @rows_and_columns(%a: !smem, %q: i64) {
+  warp.specialize {
+    warp.role @math warps(4) {
+      %d = nv.wgmma %a, %a : !smem, !smem -> tensor<64x64xf32>
+      %w = nv.wgmma.wait %d pending(0) : tensor<64x64xf32>
+      // CHECK: nv.reduce add {{.*}} dim(1) {{.*}} -> tensor<64xf32, #nv.slice<1, #nv.wgmma_acc>>
+      %r = nv.reduce add %w dim(1) : tensor<64x64xf32> -> tensor<64xf32>
+      // CHECK: nv.reduce add {{.*}} dim(0) {{.*}} -> tensor<64xf32, #nv.slice<0, #nv.wgmma_acc>>
+      %c = nv.reduce add %w dim(0) : tensor<64x64xf32> -> tensor<64xf32>
+      // CHECK-COUNT-1: nv.convert_layout
+      // CHECK-NEXT: arith.addf
+      // CHECK-NOT: nv.convert_layout
+      %s = arith.addf %r, %c : tensor<64xf32>
+      %i = nv.index dim(0) : tensor<64xi64>
+      nv.global_store %s to %q[%i] : tensor<64xf32>, tensor<64xi64>
     }
   }
   return
