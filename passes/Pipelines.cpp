@@ -32,7 +32,7 @@ void buildWarpStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(warp::createWarpExpandTileLoops());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
-  //TMP pm.addPass(warp::createWarpVerifyRings());
+  pm.addPass(warp::createWarpVerifyRings());
   pm.addPass(warp::createWarpAssignStagePhase());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());

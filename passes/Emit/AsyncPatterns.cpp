@@ -54,6 +54,8 @@ struct TmaLoadPattern : Pattern<nv::TmaLoadOp> {
   LogicalResult matchAndRewrite(nv::TmaLoadOp op, Adaptor adaptor, ConversionPatternRewriter &rewriter) const override {
     if (!op.getBarrier())
       return op.emitOpError("expected a barrier: the slot's release of kind tma names it");
+    if (op.getMulticast())
+      return op.emitOpError("multicast: copies to several CTAs are not lowered yet");
     auto layout = sharedLayout(op.getView().getType());
     if (!layout)
       return op.emitOpError() << llvm::toString(layout.takeError());

@@ -30,6 +30,7 @@ def NVLowerRings : Pass<"nv-lower-rings"> {
     released to, with the bytes of all its loads summed. A ring whose only releases are `bulk_read` by the role that also
     acquires it needs no mbarrier: the store engine's own groups count its slots.
   }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
 def NVAllocateShared : Pass<"nv-allocate-shared"> {
