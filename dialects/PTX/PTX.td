@@ -58,4 +58,14 @@ def PTX_WgmmaWaitOp : PTX_Op<"wgmma_wait", [AttrSizedOperandSegments, AllTypesMa
   }];
 }
 
+def PTX_TmemWaitLoadOp : PTX_Op<"tmem_wait_load", [AllTypesMatch<["inputs", "results"]>]> {
+  let summary = "tcgen05.wait::ld with the values that it completes";
+  let description = [{
+    The results are the inputs, usable from here on. NVVM's op has no operands: LLVM would move readers before it.
+  }];
+  let arguments = (ins Variadic<AnyType>:$inputs);
+  let results = (outs Variadic<AnyType>:$results);
+  let assemblyFormat = "($inputs^ `:` type($inputs))? attr-dict";
+}
+
 #endif // TILELOOM_DIALECTS_PTX_TD

@@ -1,13 +1,13 @@
 //===- FinalizeKernels.cpp - What LLVM and ptxas need to know about kernels ---------------===//
 //
 // In: kernels as llvm.func. Out: the entry attribute, the exact number of threads, one CTA an SM at least (setmaxnreg is ignored without both,
-// ptxas C7508), and tensor maps as constant parameters passed by value.
+// ptxas C7508), the cluster's CTAs, and tensor maps as constant parameters passed by value.
 //
 //===--------------------------------------------------------------------------------------===//
 
 #include "passes/Emit/Passes.h"
 
-#include "dialects/NV/NV.h"
+#include "dialects/Warp/Warp.h"
 #include "tileloom/Analysis/Roles.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -32,6 +32,10 @@ void finalize(LLVM::LLVMFuncOp function) {
                       builder.getDenseI32ArrayAttr({static_cast<int32_t>(threads.getInt()), 1, 1}));
     function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), builder.getI32IntegerAttr(1));
   }
+  auto launch = function->getAttrOfType<warp::LaunchAttr>(warp::launchAttrName);
+  if (launch && launch.getCluster() > 1)
+    function->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(),
+                      builder.getDenseI32ArrayAttr({static_cast<int32_t>(launch.getCluster()), 1, 1}));
   for (unsigned index = 0; index < function.getNumArguments(); ++index) {
     if (!function.getArgAttr(index, nv::tensorMapAttrName))
       continue;
