@@ -69,7 +69,8 @@ void buildEmitStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createConvertNVVMToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
   if (options.lineInfo) {
-    // Only .loc and .file, as nvcc -lineinfo: any other kind prints `.target ..., debug`, which turns ptxas's optimiser down.
+    // Only .loc and .file, as nvcc -lineinfo: any other kind prints `.target ..., debug`, which
+    // turns ptxas's optimiser down.
     LLVM::DIScopeForLLVMFuncOpPassOptions scopes;
     scopes.emissionKind = LLVM::DIEmissionKind::DebugDirectivesOnly;
     pm.addPass(LLVM::createDIScopeForLLVMFuncOpPass(scopes));
@@ -78,8 +79,10 @@ void buildEmitStage(OpPassManager &pm, const PipelineOptions &options) {
 
 namespace {
 struct CommandLineOptions : PassPipelineOptions<CommandLineOptions> {
-  Option<std::string> chip{*this, "chip", llvm::cl::desc("target, such as sm_90a"), llvm::cl::init("sm_90a")};
-  Option<bool> lineInfo{*this, "line-info", llvm::cl::desc("debug scopes for .loc lines"), llvm::cl::init(false)};
+  Option<std::string> chip{*this, "chip", llvm::cl::desc("target, such as sm_90a"),
+                           llvm::cl::init("sm_90a")};
+  Option<bool> lineInfo{*this, "line-info", llvm::cl::desc("debug scopes for .loc lines"),
+                        llvm::cl::init(false)};
 
   PipelineOptions get() const { return {chip, lineInfo}; }
 };
@@ -88,13 +91,19 @@ struct CommandLineOptions : PassPipelineOptions<CommandLineOptions> {
 void registerPipelines() {
   PassPipelineRegistration<CommandLineOptions>(
       "tileloom-warp", "The warp stage: expand, verify the rings, assign stage and phase",
-      [](OpPassManager &pm, const CommandLineOptions &options) { buildWarpStage(pm, options.get()); });
+      [](OpPassManager &pm, const CommandLineOptions &options) {
+        buildWarpStage(pm, options.get());
+      });
   PassPipelineRegistration<CommandLineOptions>(
       "tileloom-nv", "The nv stage: to the mechanisms of one chip",
-      [](OpPassManager &pm, const CommandLineOptions &options) { buildNVStage(pm, options.get()); });
+      [](OpPassManager &pm, const CommandLineOptions &options) {
+        buildNVStage(pm, options.get());
+      });
   PassPipelineRegistration<CommandLineOptions>(
       "tileloom-emit", "The emit stage: to the LLVM and NVVM dialects",
-      [](OpPassManager &pm, const CommandLineOptions &options) { buildEmitStage(pm, options.get()); });
+      [](OpPassManager &pm, const CommandLineOptions &options) {
+        buildEmitStage(pm, options.get());
+      });
 }
 
 } // namespace tileloom

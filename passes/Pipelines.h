@@ -1,7 +1,7 @@
 //===- Pipelines.h - The stages of the compiler as pass pipelines -----------------*- C++ -*-===//
 //
-// Each stage is one function that adds its passes, in order. kernel-opt runs them one after the other in compile mode, and
-// offers each by its name (tileloom-warp, ...) as an opt tool.
+// Each stage is one function that adds its passes, in order. kernel-opt runs them one after the
+// other in compile mode, and offers each by its name (tileloom-warp, ...) as an opt tool.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -28,7 +28,8 @@ void buildNVStage(mlir::OpPassManager &pm, const PipelineOptions &options);
 /// Everything to the LLVM and NVVM dialects.
 void buildEmitStage(mlir::OpPassManager &pm, const PipelineOptions &options);
 
-/// Registers tileloom-warp, tileloom-nv and tileloom-emit, each with the options of PipelineOptions.
+/// Registers tileloom-warp, tileloom-nv and tileloom-emit, each with the options of
+/// PipelineOptions.
 void registerPipelines();
 
 } // namespace tileloom

@@ -144,7 +144,7 @@ def NV_WgmmaWaitOp : NV_Op<"wgmma.wait", [AttrSizedOperandSegments, AllTypesMatc
                        ConfinedAttr<I64Attr, [IntNonNegative]>:$pending);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
-    $inputs `pending` `(` $pending `)` (`after` `(` $after^ `:` type($after) `)`)? attr-dict `:` type($inputs)
+    ($inputs^)? `pending` `(` $pending `)` (`after` `(` $after^ `:` type($after) `)`)? attr-dict (`:` type($inputs)^)?
   }];
 }
 
@@ -389,14 +389,15 @@ def NV_AtomicAddOp : NV_Op<"atomic_add", [NV_SingleThread, AllTypesMatch<["value
 // What rings and orders lower to
 //===----------------------------------------------------------------------===//
 
-def NV_AllocOp : NV_Op<"alloc", [Pure]> {
+def NV_AllocOp : NV_Op<"alloc"> {
   let summary = "Storage for the kernel's whole life";
   let description = [{
-    `count` slots of `stride` bytes; `offset` is its place in dynamic shared memory once `nv-allocate-shared` has run.
+    `count` slots of `stride` bytes; `offset` is its place in dynamic shared memory once `nv-allocate-shared` has run. An
+    allocation is an effect: two of the same shape are two.
   }];
   let arguments = (ins I64Attr:$count, I64Attr:$stride, I64Attr:$alignment, OptionalAttr<I64Attr>:$offset,
                        OptionalAttr<StrAttr>:$name);
-  let results = (outs AnyType:$base);
+  let results = (outs Res<AnyType, "storage", [MemAlloc]>:$base);
   let assemblyFormat = "$count `x` $stride `align` $alignment (`at` $offset^)? attr-dict `:` type($base)";
 }
 

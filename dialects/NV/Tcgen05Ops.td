@@ -175,13 +175,13 @@ def NV_Tcgen05CommitOp : NV_Op<"tcgen05.commit", [NV_SingleThread]> {
   let assemblyFormat = "$barrier `to` $targets (`cta_group` `(` $cta_group^ `)`)? attr-dict";
 }
 
-def NV_TmemAllocOp : NV_Op<"tmem.alloc", [Pure]> {
+def NV_TmemAllocOp : NV_Op<"tmem.alloc"> {
   let summary = "Columns of tensor memory for the kernel's whole life";
   let description = [{
     `count` slots of `stride` columns; `column` is their place in the kernel's allocation once `nv-allocate-tensor-memory` has run.
   }];
   let arguments = (ins I64Attr:$count, I64Attr:$stride, OptionalAttr<I64Attr>:$column, OptionalAttr<StrAttr>:$name);
-  let results = (outs I32:$base);
+  let results = (outs Res<I32, "columns", [MemAlloc]>:$base);
   let assemblyFormat = "$count `x` $stride (`at` $column^)? attr-dict";
 }
 

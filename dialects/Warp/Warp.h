@@ -31,6 +31,10 @@ namespace tileloom::warp {
 /// Name of the function attribute that holds a `#warp.launch`.
 inline constexpr llvm::StringLiteral launchAttrName = "warp.launch";
 
+/// The acquire that a token comes from: directly, or the first of those that a loop carries or a branch yields (all of one ring).
+/// Null if the token comes from elsewhere.
+AcquireOp originOf(mlir::Value token);
+
 } // namespace tileloom::warp
 
 #endif // TILELOOM_DIALECTS_WARP_H

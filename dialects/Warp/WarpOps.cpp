@@ -17,6 +17,28 @@ using namespace tileloom::warp;
 #define GET_OP_CLASSES
 #include "dialects/Warp/WarpOps.cpp.inc"
 
+AcquireOp tileloom::warp::originOf(Value token) {
+  while (token) {
+    if (auto acquire = token.getDefiningOp<AcquireOp>())
+      return acquire;
+    Operation *owner = token.getDefiningOp();
+    if (auto argument = dyn_cast<BlockArgument>(token))
+      owner = argument.getOwner()->getParentOp();
+    if (auto loop = dyn_cast_or_null<LoopLikeOpInterface>(owner)) {
+      OpOperand *init = isa<BlockArgument>(token) ? loop.getTiedLoopInit(cast<BlockArgument>(token))
+                                                  : loop.getTiedLoopInit(cast<OpResult>(token));
+      token = init ? init->get() : Value();
+    } else if (owner && owner->getNumRegions() && !owner->getRegion(0).empty()) {
+      unsigned index = cast<OpResult>(token).getResultNumber();
+      Operation *yield = owner->getRegion(0).front().getTerminator();
+      token = index < yield->getNumOperands() ? yield->getOperand(index) : Value();
+    } else {
+      token = {};
+    }
+  }
+  return {};
+}
+
 LogicalResult AcquireOp::verify() {
   if (!getStage() != !getPhase())
     return emitOpError("at: expected both stage and phase, or neither");
@@ -26,7 +48,7 @@ LogicalResult AcquireOp::verify() {
 }
 
 LogicalResult SlotOp::verify() {
-  auto acquire = getToken().getDefiningOp<AcquireOp>();
+  AcquireOp acquire = originOf(getToken());
   if (!acquire)
     return emitOpError("token: expected the result of warp.acquire, found another value");
   auto ring = acquire.getRing().getDefiningOp<RingOp>();
@@ -52,7 +74,7 @@ LogicalResult SlotOp::verify() {
 }
 
 LogicalResult ReleaseOp::verify() {
-  auto acquire = getToken().getDefiningOp<AcquireOp>();
+  AcquireOp acquire = originOf(getToken());
   if (!acquire)
     return emitOpError("token: expected the result of warp.acquire, found another value");
   auto from = acquire.getRing().getDefiningOp<RingOp>();

@@ -1,12 +1,12 @@
 //===- Compiler.h - C API of the Tileloom compiler ------------------------===//
 //
-// Compile a program (MLIR text at any level) into PTX, a cubin, a launch recipe and a report. Needs no
-// GPU and no CUDA toolkit; only a cubin needs ptxas.
+// Compile a program (MLIR text at any level) into PTX, a cubin, a launch recipe and a report. Needs
+// no GPU and no CUDA toolkit; only a cubin needs ptxas.
 //
-// All functions may be called from any thread, and threads compile in parallel. Each thread keeps its
-// compiler warm between calls. No function throws or aborts on bad input; what went wrong is text in the
-// handle, with source locations. (An LLVM fatal error, "Cannot select ...", is caught as well; the memory
-// of that one compilation is then lost.)
+// All functions may be called from any thread, and threads compile in parallel. Each thread keeps
+// its compiler warm between calls. No function throws or aborts on bad input; what went wrong is
+// text in the handle, with source locations. (An LLVM fatal error, "Cannot select ...", is caught
+// as well; the memory of that one compilation is then lost.)
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILELOOM_C_COMPILER_H
@@ -18,7 +18,8 @@
 extern "C" {
 #endif
 
-/// What a compilation yields. The first eight are also bits of TileloomCompileOptions.emit, as 1 << kind.
+/// What a compilation yields. The first eight are also bits of TileloomCompileOptions.emit:
+/// 1 << kind.
 typedef enum TileloomArtifactKind {
   TILELOOM_ARTIFACT_TILE = 0, ///< the program as it was read
   TILELOOM_ARTIFACT_WARP = 1, ///< IR after each stage
@@ -38,33 +39,34 @@ typedef enum TileloomCompileFlags {
   TILELOOM_COMPILE_CUBIN_IF_POSSIBLE = 2, ///< make a cubin too, unless there is no ptxas
   TILELOOM_COMPILE_WERROR_PTXAS = 4,      ///< spills and C75xx/C76xx messages are errors
   TILELOOM_COMPILE_LINE_INFO = 8,         ///< source lines in PTX and cubin
-  TILELOOM_COMPILE_VERIFY_LLVM = 16       ///< verify the LLVM IR between steps (slow)
+  TILELOOM_COMPILE_VERIFY = 16 ///< verify the IR after every pass, not only after every stage
 } TileloomCompileFlags;
 
 /// Set `size` to sizeof(TileloomCompileOptions) and the rest to zero, then what is needed.
 typedef struct TileloomCompileOptions {
   size_t size;
-  const char *target;      ///< "sm_90a", "sm_100a" or "sm_103a"
-  const char *name;        ///< file name of `source` in diagnostics; null: "<source>"
-  uint32_t emit;           ///< bits 1 << TileloomArtifactKind; 0: PTX
-  uint32_t flags;          ///< TileloomCompileFlags
-  const char *ptxas;       ///< path; null: $TILELOOM_PTXAS, $CUDA_HOME/bin, $PATH, nvidia-cuda-nvcc
-  const char *saveTemps;   ///< directory for everything made on the way; null: none
-  uint32_t ptxasTimeout;   ///< seconds; 0: 300
-  uint32_t lowerOptLevel;  ///< 0: O3, 1: O2, 2: O1, 3: O0
+  const char *target;     ///< "sm_90a", "sm_100a" or "sm_103a"
+  const char *name;       ///< file name of `source` in diagnostics; null: "<source>"
+  uint32_t emit;          ///< bits 1 << TileloomArtifactKind; 0: PTX
+  uint32_t flags;         ///< TileloomCompileFlags
+  const char *ptxas;      ///< path; null: $TILELOOM_PTXAS, $CUDA_HOME/bin, $PATH, nvidia-cuda-nvcc
+  const char *saveTemps;  ///< directory for everything made on the way; null: none
+  uint32_t ptxasTimeout;  ///< seconds; 0: 300
+  uint32_t lowerOptLevel; ///< 0: O3, 1: O2, 2: O1, 3: O0
 } TileloomCompileOptions;
 
 typedef struct TileloomArtifacts TileloomArtifacts;
 
-/// Compiles `source` (need not end in a null byte). 0 on success, 1 on failure. `*artifacts` is set in
-/// either case (it holds the diagnostics) and must be released.
+/// Compiles `source` (need not end in a null byte). 0 on success, 1 on failure. `*artifacts` is set
+/// in either case (it holds the diagnostics) and must be released.
 TILELOOM_API int32_t tileloomCompile(const char *source, size_t sourceSize,
                                      const TileloomCompileOptions *options,
                                      TileloomArtifacts **artifacts);
 
-/// One artifact, or null if it was not made. Valid until the release. Text is null-terminated; `*size` does
-/// not count that null byte.
-TILELOOM_API const char *tileloomArtifactsGet(TileloomArtifacts *artifacts, uint32_t kind, size_t *size);
+/// One artifact, or null if it was not made. Valid until the release. Text is null-terminated;
+/// `*size` does not count that null byte.
+TILELOOM_API const char *tileloomArtifactsGet(TileloomArtifacts *artifacts, uint32_t kind,
+                                              size_t *size);
 
 TILELOOM_API void tileloomArtifactsRelease(TileloomArtifacts *artifacts);
 

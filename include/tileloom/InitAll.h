@@ -1,7 +1,7 @@
 //===- InitAll.h - Everything that Tileloom's tools and libraries register --------*- C++ -*-===//
 //
-// One place for the dialects, the translations to LLVM IR, the passes and the pipelines, shared by the opt tool, compile
-// mode and the C API.
+// One place for the dialects, the translations to LLVM IR, the passes and the pipelines, shared by
+// the opt tool, compile mode and the C API.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -14,11 +14,12 @@ class DialectRegistry;
 
 namespace tileloom {
 
-/// The project's dialects, the upstream ones that programs may use, and what their translation to LLVM IR needs.
+/// The project's dialects, the upstream ones that programs may use, and what their translation to
+/// LLVM IR needs.
 void registerAllDialects(mlir::DialectRegistry &registry);
 
-/// The project's passes and pipelines, and the upstream passes that its pipelines are made of. Once per process is
-/// enough; more calls do no harm.
+/// The project's passes and pipelines, and the upstream passes that its pipelines are made of. Once
+/// per process is enough; more calls do no harm.
 void registerAllPasses();
 
 } // namespace tileloom

@@ -27,7 +27,7 @@ bool tileloom::isSingleThreadRole(warp::RoleOp role) {
 
 int64_t tileloom::arrivalsOf(warp::ReleaseOp release) {
   auto role = release->getParentOfType<warp::RoleOp>();
-  auto acquire = release.getToken().getDefiningOp<warp::AcquireOp>();
+  warp::AcquireOp acquire = warp::originOf(release.getToken());
   int64_t replicas = acquire->hasAttr(alternateAttrName) ? 1 : role.getReplicas();
   switch (release.getKind()) {
   case warp::ReleaseKind::Generic:

@@ -1,16 +1,17 @@
 //===- Compiler.cpp - C API of the compiler --------------------------------===//
 //
-// Each thread owns a warm MLIR context: making one (dialects, interfaces) costs more than compiling a small kernel. It is
-// remade now and then, because a context never frees the types, attributes and locations of past programs.
+// Each thread owns a warm MLIR context: making one (dialects, interfaces) costs more than compiling
+// a small kernel. It is remade now and then, because a context never frees the types, attributes
+// and locations of past programs.
 //
 //===----------------------------------------------------------------------===//
 #include "tileloom-c/Compiler.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
 #include "tileloom/Driver/Compile.h"
 #include "tileloom/Driver/Report.h"
 #include "tileloom/InitAll.h"
 #include "tileloom/Target/FatalErrors.h"
-#include "mlir/IR/Diagnostics.h"
-#include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -39,7 +40,8 @@ struct ThreadState {
     if (!context || ++uses > contextLife) {
       mlir::DialectRegistry registry;
       registerAllDialects(registry);
-      context = std::make_unique<mlir::MLIRContext>(registry, mlir::MLIRContext::Threading::DISABLED);
+      context =
+          std::make_unique<mlir::MLIRContext>(registry, mlir::MLIRContext::Threading::DISABLED);
       context->printOpOnDiagnostic(false);
       uses = 0;
     }
@@ -80,7 +82,7 @@ static std::string convert(const TileloomCompileOptions *given, CompileOptions &
   options.cubinIfPossible = given->flags & TILELOOM_COMPILE_CUBIN_IF_POSSIBLE;
   options.werrorPtxas = given->flags & TILELOOM_COMPILE_WERROR_PTXAS;
   options.lineInfo = given->flags & TILELOOM_COMPILE_LINE_INFO;
-  options.backend.verifyEach = given->flags & TILELOOM_COMPILE_VERIFY_LLVM;
+  options.verifyEachPass = options.backend.verifyEach = given->flags & TILELOOM_COMPILE_VERIFY;
   options.backend.optLevel = 3 - given->lowerOptLevel;
   options.ptxas.path = given->ptxas ? given->ptxas : "";
   if (given->ptxasTimeout != 0)
@@ -89,7 +91,8 @@ static std::string convert(const TileloomCompileOptions *given, CompileOptions &
   return {};
 }
 
-static int32_t compile(llvm::StringRef source, const TileloomCompileOptions *given, TileloomArtifacts &artifacts) {
+static int32_t compile(llvm::StringRef source, const TileloomCompileOptions *given,
+                       TileloomArtifacts &artifacts) {
   CompileOptions options;
   if (std::string problem = convert(given, options); !problem.empty()) {
     artifacts.diagnostics = "error: " + problem + "\n";
@@ -121,8 +124,8 @@ static int32_t compile(llvm::StringRef source, const TileloomCompileOptions *giv
   return compiled ? 0 : 1;
 }
 
-int32_t tileloomCompile(const char *source, size_t sourceSize, const TileloomCompileOptions *options,
-                        TileloomArtifacts **artifacts) {
+int32_t tileloomCompile(const char *source, size_t sourceSize,
+                        const TileloomCompileOptions *options, TileloomArtifacts **artifacts) {
   if (!artifacts)
     return 1;
   *artifacts = new TileloomArtifacts;

@@ -1,7 +1,7 @@
 //===- AttributeJson.cpp - Attributes as JSON; the launch recipe ---------------------------===//
 //
-// Passes write recipes and reports as attributes (or as a string of JSON) because they then print, parse and survive every
-// later pass. Keys come out in alphabetical order, as MLIR keeps them.
+// Passes write recipes and reports as attributes (or as a string of JSON) because they then print,
+// parse and survive every later pass. Keys come out in alphabetical order, as MLIR keeps them.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -15,8 +15,7 @@
 using namespace mlir;
 namespace json = llvm::json;
 
-template <typename Range>
-static json::Value arrayOf(const Range &values) {
+template <typename Range> static json::Value arrayOf(const Range &values) {
   json::Array array;
   for (auto value : values)
     array.push_back(json::Value(value));
@@ -51,7 +50,9 @@ json::Value tileloom::attributeToJson(Attribute attribute) {
       .Case([](IntegerAttr attr) { return integerToJson(attr); }) // BoolAttr too
       .Case([](FloatAttr attr) { return json::Value(attr.getValueAsDouble()); })
       .Case([](StringAttr attr) { return json::Value(json::fixUTF8(attr.getValue())); })
-      .Case([](SymbolRefAttr attr) { return json::Value(json::fixUTF8(attr.getLeafReference().getValue())); })
+      .Case([](SymbolRefAttr attr) {
+        return json::Value(json::fixUTF8(attr.getLeafReference().getValue()));
+      })
       .Case([](DenseI64ArrayAttr attr) { return arrayOf(attr.asArrayRef()); })
       .Case([](DenseI32ArrayAttr attr) { return arrayOf(attr.asArrayRef()); })
       .Case([](DenseBoolArrayAttr attr) { return arrayOf(attr.asArrayRef()); })
@@ -72,7 +73,8 @@ static FailureOr<json::Value> recipeOf(Operation *owner, Attribute attribute) {
   llvm::Expected<json::Value> parsed = json::parse(text.getValue());
   if (parsed)
     return std::move(*parsed);
-  owner->emitError() << "'" << tileloom::recipeAttrName << "' is not JSON: " << llvm::toString(parsed.takeError());
+  owner->emitError() << "'" << tileloom::recipeAttrName
+                     << "' is not JSON: " << llvm::toString(parsed.takeError());
   return failure();
 }
 
@@ -103,7 +105,8 @@ FailureOr<std::string> tileloom::recipeJson(ModuleOp module) {
     if (failed(add(kernel)))
       return failure();
   if (recipes.empty())
-    return module.emitError("no launch recipe: neither the module nor a kernel in it has '") << recipeAttrName << "'";
+    return module.emitError("no launch recipe: neither the module nor a kernel in it has '")
+           << recipeAttrName << "'";
   json::Value value = recipes.size() == 1 ? std::move(recipes[0]) : json::Value(std::move(recipes));
   return llvm::formatv("{0:2}\n", value).str();
 }

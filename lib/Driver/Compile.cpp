@@ -1,7 +1,7 @@
 //===- Compile.cpp - From a program to its artifacts ---------------------------------------===//
 //
-// Runs the stages in order and stops after the last one that something asked for needs. Every stage is timed, and its
-// output kept if asked for or if temporary files are saved.
+// Runs the stages in order and stops after the last one that something asked for needs. Every stage
+// is timed, and its output kept if asked for or if temporary files are saved.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -15,6 +15,7 @@
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/IR/DiagnosticInfo.h"
@@ -37,7 +38,8 @@ struct Compilation {
   CompileResult &result;
 
   bool wantsPtxas() const {
-    return options.report || options.werrorPtxas || options.cubinIfPossible || options.emit.contains(Artifact::Cubin);
+    return options.report || options.werrorPtxas || options.cubinIfPossible ||
+           options.emit.contains(Artifact::Cubin);
   }
   bool wantsPTX() const { return wantsPtxas() || options.emit.reaches(Artifact::PTX); }
   bool wantsLLVMIR() const { return wantsPTX() || options.emit.reaches(Artifact::LLVMIR); }
@@ -58,7 +60,8 @@ LogicalResult Compilation::saveTemp(llvm::StringRef extension, llvm::StringRef t
     return success();
   llvm::SmallString<256> path(options.saveTemps);
   std::error_code code = llvm::sys::fs::create_directories(path);
-  llvm::sys::path::append(path, (options.stem.empty() ? "kernel" : options.stem) + "." + extension.str());
+  llvm::sys::path::append(path,
+                          (options.stem.empty() ? "kernel" : options.stem) + "." + extension.str());
   if (!code) {
     llvm::raw_fd_ostream stream(path, code);
     if (!code)
@@ -92,7 +95,8 @@ LogicalResult Compilation::runStage(const char *name, Artifact artifact,
     pipeline.chip = options.chip->name.str();
     pipeline.lineInfo = options.lineInfo;
     build(pm, pipeline);
-    if (failed(pm.run(module)))
+    pm.enableVerifier(options.verifyEachPass);
+    if (failed(pm.run(module)) || (!options.verifyEachPass && failed(verify(module))))
       return failure();
   }
   return keepIR(artifact);
@@ -125,7 +129,8 @@ LogicalResult Compilation::runBackend() {
   });
   // Leaked, with the machine, if LLVM gives up half-way: its state is then unknown.
   auto context = std::make_unique<llvm::LLVMContext>();
-  context->setDiagnosticHandlerCallBack(onLLVMDiagnostic, const_cast<void *>(module.getAsOpaquePointer()));
+  context->setDiagnosticHandlerCallBack(onLLVMDiagnostic,
+                                        const_cast<void *>(module.getAsOpaquePointer()));
   std::unique_ptr<llvm::Module> llvmModule;
   auto step = [&](const char *name, llvm::function_ref<LogicalResult()> body) -> LogicalResult {
     StageTimer timer(result.times, name);
@@ -155,7 +160,8 @@ LogicalResult Compilation::runBackend() {
   };
   if (!options.saveTemps.empty() && failed(saveTemp("unoptimized.ll", printLLVM())))
     return failure();
-  if (failed(step("llvm", [&] { return optimizeLLVM(module, *llvmModule, *machine, options.backend); })))
+  if (failed(step("llvm",
+                  [&] { return optimizeLLVM(module, *llvmModule, *machine, options.backend); })))
     return giveUp();
   if (options.emit.contains(Artifact::LLVMIR) || !options.saveTemps.empty()) {
     std::string &text = result.artifacts[static_cast<unsigned>(Artifact::LLVMIR)];
@@ -166,7 +172,8 @@ LogicalResult Compilation::runBackend() {
   if (!wantsPTX())
     return success();
   std::string &ptx = result.artifacts[static_cast<unsigned>(Artifact::PTX)];
-  if (failed(step("codegen", [&] { return printPTX(module, *llvmModule, *machine, options.backend, ptx); })))
+  if (failed(step("codegen",
+                  [&] { return printPTX(module, *llvmModule, *machine, options.backend, ptx); })))
     return giveUp();
   return saveTemp("ptx", ptx);
 }
@@ -183,7 +190,8 @@ LogicalResult Compilation::assemble(llvm::StringRef ptx) {
     if (!options.emit.contains(Artifact::Cubin) && !options.werrorPtxas)
       return success();
     return module.emitError("ptxas was not found, and ")
-           << (options.werrorPtxas ? "--werror-ptxas" : "a cubin") << " needs it: looked at --ptxas, $TILELOOM_PTXAS, "
+           << (options.werrorPtxas ? "--werror-ptxas" : "a cubin")
+           << " needs it: looked at --ptxas, $TILELOOM_PTXAS, "
            << "$CUDA_HOME/bin, $PATH and the Python package nvidia-cuda-nvcc";
   }
   result.ptxasRan = true;
@@ -196,7 +204,8 @@ LogicalResult Compilation::assemble(llvm::StringRef ptx) {
 
 LogicalResult Compilation::run() {
   if (failed(keepIR(Artifact::Tile)) || failed(runStage("warp", Artifact::Warp, buildWarpStage)) ||
-      failed(runStage("nv", Artifact::NV, buildNVStage)) || failed(runStage("emit", Artifact::LLVM, buildEmitStage)))
+      failed(runStage("nv", Artifact::NV, buildNVStage)) ||
+      failed(runStage("emit", Artifact::LLVM, buildEmitStage)))
     return failure();
   if (options.emit.contains(Artifact::Recipe)) {
     FailureOr<std::string> recipe = recipeJson(module);
@@ -211,8 +220,8 @@ LogicalResult Compilation::run() {
       outcome = assemble(result.get(Artifact::PTX));
   }
   if (options.report && succeeded(outcome)) {
-    llvm::json::Value report =
-        makeReport(module, options.chip->name, result.ptxasRan ? &result.ptxas : nullptr, result.times);
+    llvm::json::Value report = makeReport(module, options.chip->name,
+                                          result.ptxasRan ? &result.ptxas : nullptr, result.times);
     result.reportJson = llvm::formatv("{0:2}\n", report).str();
   }
   return outcome;

@@ -1,6 +1,7 @@
 //===- Driver.cpp - The command line of kernel-opt -----------------------------------------===//
 //
-// Options, input and diagnostics. Where artifacts go is in Outputs.cpp. Debugging options of MLIR and LLVM
+// Options, input and diagnostics. Where artifacts go is in Outputs.cpp. Debugging options of MLIR
+// and LLVM
 // (--mlir-print-ir-after-all, --mlir-timing, --print-after-all ...) work here too.
 //
 //===--------------------------------------------------------------------------------------===//
@@ -16,6 +17,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
+#include "mlir/Support/Timing.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
@@ -34,30 +36,42 @@ static cl::OptionCategory &category() {
 namespace {
 /// Made only in compile mode: MlirOptMain has options of the same names.
 struct Options {
-  cl::opt<std::string> input{cl::Positional, cl::desc("<program.mlir>"), cl::init("-"), cl::cat(category())};
-  cl::opt<std::string> target{"target", cl::desc("GPU: sm_90a, sm_100a or sm_103a"), cl::cat(category())};
-  cl::list<std::string> emit{
-      "emit", cl::CommaSeparated, cl::cat(category()),
-      cl::desc("What to write, one or several of tile, warp, nv, llvm, recipe, llvmir, ptx, cubin (default: ptx)")};
-  cl::opt<std::string> output{"o", cl::desc("File, or directory if it ends in '/' or exists as one"),
+  cl::opt<std::string> input{cl::Positional, cl::desc("<program.mlir>"), cl::init("-"),
+                             cl::cat(category())};
+  cl::opt<std::string> target{"target", cl::desc("GPU: sm_90a, sm_100a or sm_103a"),
+                              cl::cat(category())};
+  cl::list<std::string> emit{"emit", cl::CommaSeparated, cl::cat(category()),
+                             cl::desc("What to write, one or several of tile, warp, nv, llvm, "
+                                      "recipe, llvmir, ptx, cubin (default: ptx)")};
+  cl::opt<std::string> output{"o",
+                              cl::desc("File, or directory if it ends in '/' or exists as one"),
                               cl::value_desc("path"), cl::cat(category())};
-  cl::opt<std::string> report{"report", cl::ValueOptional, cl::value_desc("text|json"), cl::cat(category()),
+  cl::opt<std::string> report{"report", cl::ValueOptional, cl::value_desc("text|json"),
+                              cl::cat(category()),
                               cl::desc("Print roles, rings, memory, ptxas resources and times")};
   cl::opt<std::string> reportFile{"report-file", cl::value_desc("path"), cl::cat(category()),
                                   cl::desc("Write the report here instead of printing it")};
-  cl::opt<bool> werrorPtxas{"werror-ptxas", cl::cat(category()),
-                            cl::desc("Spills and performance-loss messages (C75xx, C76xx) of ptxas are errors")};
-  cl::opt<bool> lineInfo{"lineinfo", cl::desc("Source lines in the PTX and the cubin"), cl::cat(category())};
-  cl::opt<std::string> ptxas{"ptxas", cl::desc("The ptxas to run"), cl::value_desc("path"), cl::cat(category())};
-  cl::list<std::string> ptxasArguments{"Xptxas", cl::desc("Pass an argument on to ptxas"), cl::cat(category())};
-  cl::opt<unsigned> ptxasTimeout{"ptxas-timeout", cl::desc("Seconds after which ptxas is killed"), cl::init(300),
-                                 cl::cat(category())};
-  cl::opt<std::string> saveTemps{"save-temps", cl::desc("Write everything made on the way into this directory"),
+  cl::opt<bool> werrorPtxas{
+      "werror-ptxas", cl::cat(category()),
+      cl::desc("Spills and performance-loss messages (C75xx, C76xx) of ptxas are errors")};
+  cl::opt<bool> lineInfo{"lineinfo", cl::desc("Source lines in the PTX and the cubin"),
+                         cl::cat(category())};
+  cl::opt<std::string> ptxas{"ptxas", cl::desc("The ptxas to run"), cl::value_desc("path"),
+                             cl::cat(category())};
+  cl::list<std::string> ptxasArguments{"Xptxas", cl::desc("Pass an argument on to ptxas"),
+                                       cl::cat(category())};
+  cl::opt<unsigned> ptxasTimeout{"ptxas-timeout", cl::desc("Seconds after which ptxas is killed"),
+                                 cl::init(300), cl::cat(category())};
+  cl::opt<std::string> saveTemps{"save-temps",
+                                 cl::desc("Write everything made on the way into this directory"),
                                  cl::value_desc("directory"), cl::cat(category())};
-  cl::opt<unsigned> optLevel{"opt-level", cl::desc("LLVM optimisation level, 0-3"), cl::init(3), cl::cat(category())};
-  cl::opt<bool> verifyLLVM{"verify-llvm", cl::desc("Verify the LLVM IR between steps"), cl::cat(category())};
-  cl::opt<bool> verifyDiagnostics{"verify-diagnostics", cl::cat(category()),
-                                  cl::desc("Check diagnostics against expected-* comments; write nothing")};
+  cl::opt<unsigned> optLevel{"opt-level", cl::desc("LLVM optimisation level, 0-3"), cl::init(3),
+                             cl::cat(category())};
+  cl::opt<bool> verifyLLVM{"verify-llvm", cl::desc("Verify the LLVM IR between steps"),
+                           cl::cat(category())};
+  cl::opt<bool> verifyDiagnostics{
+      "verify-diagnostics", cl::cat(category()),
+      cl::desc("Check diagnostics against expected-* comments; write nothing")};
 };
 } // namespace
 
@@ -71,7 +85,8 @@ static std::string fillIn(const Options &flags, CompileOptions &options) {
   for (const std::string &name : flags.emit) {
     std::optional<Artifact> artifact = lookupArtifact(name);
     if (!artifact)
-      return "unknown --emit '" + name + "' (kinds: tile, warp, nv, llvm, recipe, llvmir, ptx, cubin)";
+      return "unknown --emit '" + name +
+             "' (kinds: tile, warp, nv, llvm, recipe, llvmir, ptx, cubin)";
     options.emit.insert(*artifact);
   }
   bool report = flags.report.getNumOccurrences() != 0 || !flags.reportFile.empty();
@@ -98,12 +113,17 @@ static std::string fillIn(const Options &flags, CompileOptions &options) {
   options.ptxas.timeoutSeconds = flags.ptxasTimeout;
   options.saveTemps = flags.saveTemps;
   options.stem = flags.input == "-" ? "kernel" : llvm::sys::path::stem(flags.input).str();
-  options.configure = [](PassManager &pm) { return applyPassManagerCLOptions(pm); };
+  options.backend.instrument = true;
+  options.configure = [](PassManager &pm) {
+    applyDefaultTimingPassManagerCLOptions(pm);
+    return applyPassManagerCLOptions(pm);
+  };
   return {};
 }
 
 bool tileloom::isCompileMode(int argc, char **argv) {
-  // Help alone shows the compiler's few options; the thousand of the opt tool and LLVM are in --help-list.
+  // Help alone shows the compiler's few options; the thousand of the opt tool and LLVM are in
+  // --help-list.
   if (argc == 2 && (llvm::StringRef(argv[1]) == "--help" || llvm::StringRef(argv[1]) == "-h"))
     return true;
   for (int i = 1; i < argc; ++i) {
@@ -124,11 +144,14 @@ int tileloom::compileMain(int argc, char **argv, DialectRegistry &registry) {
   registerMLIRContextCLOptions();
   registerAsmPrinterCLOptions();
   registerPassManagerCLOptions();
+  registerDefaultTimingManagerCLOptions();
   cl::HideUnrelatedOptions(category());
-  cl::ParseCommandLineOptions(argc, argv,
-                              "Tileloom: compile a tile program for an NVIDIA GPU\n\n"
-                              "Without --target and --emit this is an opt tool like mlir-opt; --help-list shows its passes,\n"
-                              "pipelines and options. Debugging options of MLIR and LLVM work in both modes.\n");
+  cl::ParseCommandLineOptions(
+      argc, argv,
+      "Tileloom: compile a tile program for an NVIDIA GPU\n\n"
+      "Without --target and --emit this is an opt tool like mlir-opt; --help-list shows its "
+      "passes,\n"
+      "pipelines and options. Debugging options of MLIR and LLVM work in both modes.\n");
 
   CompileOptions options;
   if (std::string problem = fillIn(flags, options); !problem.empty())
@@ -137,7 +160,8 @@ int tileloom::compileMain(int argc, char **argv, DialectRegistry &registry) {
   outputs.path = flags.output;
   outputs.stem = options.stem;
   outputs.reportFile = flags.reportFile;
-  outputs.reportAsJson = flags.report == "json" || (flags.report.empty() && !flags.reportFile.empty());
+  outputs.reportAsJson =
+      flags.report == "json" || (flags.report.empty() && !flags.reportFile.empty());
   if (std::string problem = outputs.check(options.emit); !problem.empty())
     return fail(problem);
 

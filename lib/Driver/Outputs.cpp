@@ -1,6 +1,7 @@
 //===- Outputs.cpp - Where kernel-opt writes what it made ----------------------------------===//
 //
-// Files are written to a temporary name and renamed, so that a failure leaves no half-written cubin.
+// Files are written to a temporary name and renamed, so that a failure leaves no half-written
+// cubin.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -63,7 +64,8 @@ std::string Outputs::write(const ArtifactSet &set, const CompileResult &result) 
       llvm::outs().flush();
       continue;
     }
-    if (std::string problem = writeFile(fileFor(artifact, list.size() > 1), result.get(artifact)); !problem.empty())
+    if (std::string problem = writeFile(fileFor(artifact, list.size() > 1), result.get(artifact));
+        !problem.empty())
       return problem;
   }
   if (result.reportJson.empty())

@@ -1,8 +1,8 @@
 //===- Outputs.h - Where kernel-opt writes what it made ---------------------------*- C++ -*-===//
 //
-// One artifact goes to -o or standard output. Several go to a directory as STEM.EXTENSION, or, if -o is a file name, beside
-// it with that name's extension replaced. The report goes to standard output unless an artifact does, then to standard
-// error.
+// One artifact goes to -o or standard output. Several go to a directory as STEM.EXTENSION, or, if
+// -o is a file name, beside it with that name's extension replaced. The report goes to standard
+// output unless an artifact does, then to standard error.
 //
 //===--------------------------------------------------------------------------------------===//
 

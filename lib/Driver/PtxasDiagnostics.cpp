@@ -1,7 +1,8 @@
 //===- PtxasDiagnostics.cpp - ptxas's findings as MLIR diagnostics --------------------------===//
 //
-// A message is placed at its source line if the PTX has .loc lines (--lineinfo), else at its kernel, else at the module.
-// The PTX line that ptxas names is quoted in a note. Performance-loss messages are "info" for ptxas; here they are warnings.
+// A message is placed at its source line if the PTX has .loc lines (--lineinfo), else at its
+// kernel, else at the module. The PTX line that ptxas names is quoted in a note. Performance-loss
+// messages are "info" for ptxas; here they are warnings.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -34,18 +35,22 @@ static llvm::StringRef lineOf(llvm::StringRef text, unsigned number) {
   return text.empty() && line.empty() ? llvm::StringRef() : line.trim();
 }
 
-static void emitMessage(ModuleOp module, const PtxasMessage &message, llvm::StringRef ptx, DiagnosticSeverity severity) {
+static void emitMessage(ModuleOp module, const PtxasMessage &message, llvm::StringRef ptx,
+                        DiagnosticSeverity severity) {
   Location loc = locate(module, message.function, message.source);
-  InFlightDiagnostic diagnostic = severity == DiagnosticSeverity::Error ? emitError(loc) : emitWarning(loc);
+  InFlightDiagnostic diagnostic =
+      severity == DiagnosticSeverity::Error ? emitError(loc) : emitWarning(loc);
   diagnostic << "ptxas: ";
   if (!message.code.empty())
     diagnostic << message.code << ": ";
   diagnostic << message.text;
   if (message.ptxLine != 0)
-    diagnostic.attachNote(loc) << "PTX line " << message.ptxLine << ": " << lineOf(ptx, message.ptxLine);
+    diagnostic.attachNote(loc) << "PTX line " << message.ptxLine << ": "
+                               << lineOf(ptx, message.ptxLine);
 }
 
-LogicalResult tileloom::reportPtxas(ModuleOp module, const PtxasResult &ptxas, llvm::StringRef ptx, bool strict) {
+LogicalResult tileloom::reportPtxas(ModuleOp module, const PtxasResult &ptxas, llvm::StringRef ptx,
+                                    bool strict) {
   bool failed = ptxas.state != PtxasResult::State::Assembled;
   if (!ptxas.error.empty())
     module.emitError("ptxas: ") << ptxas.error;
@@ -69,8 +74,9 @@ LogicalResult tileloom::reportPtxas(ModuleOp module, const PtxasResult &ptxas, l
       continue;
     Location loc = locate(module, kernel.name, {});
     InFlightDiagnostic diagnostic = strict ? emitError(loc) : emitWarning(loc);
-    diagnostic << "ptxas: '" << kernel.name << "' spills registers: " << kernel.spillStoreBytes << " bytes of stores, "
-               << kernel.spillLoadBytes << " bytes of loads, with " << kernel.registers << " registers a thread";
+    diagnostic << "ptxas: '" << kernel.name << "' spills registers: " << kernel.spillStoreBytes
+               << " bytes of stores, " << kernel.spillLoadBytes << " bytes of loads, with "
+               << kernel.registers << " registers a thread";
     failed |= strict;
   }
   return failure(failed);

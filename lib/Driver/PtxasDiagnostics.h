@@ -9,9 +9,10 @@
 
 namespace tileloom {
 
-/// Emits errors and warnings of ptxas, C75xx/C76xx messages and spills. Fails if ptxas failed, or if `strict` and one of
-/// the last two was found.
-mlir::LogicalResult reportPtxas(mlir::ModuleOp module, const PtxasResult &ptxas, llvm::StringRef ptx, bool strict);
+/// Emits errors and warnings of ptxas, C75xx/C76xx messages and spills. Fails if ptxas failed, or
+/// if `strict` and one of the last two was found.
+mlir::LogicalResult reportPtxas(mlir::ModuleOp module, const PtxasResult &ptxas,
+                                llvm::StringRef ptx, bool strict);
 
 } // namespace tileloom
 

@@ -1,7 +1,7 @@
 //===- Report.cpp - Collect the report -----------------------------------------------------===//
 //
-// Everything in the report is a fact recorded by whoever decided it: passes (`tileloom.report` on the kernel), launch
-// attributes, ptxas, the clock. docs/report.md is the schema.
+// Everything in the report is a fact recorded by whoever decided it: passes (`tileloom.report` on
+// the kernel), launch attributes, ptxas, the clock. docs/report.md is the schema.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -16,18 +16,21 @@ namespace json = llvm::json;
 /// "gemm.py:12:3", or empty.
 static std::string locationText(Location loc) {
   if (auto file = loc->findInstanceOf<FileLineColLoc>())
-    return (file.getFilename().getValue() + ":" + llvm::Twine(file.getLine()) + ":" + llvm::Twine(file.getColumn()))
+    return (file.getFilename().getValue() + ":" + llvm::Twine(file.getLine()) + ":" +
+            llvm::Twine(file.getColumn()))
         .str();
   return {};
 }
 
-/// Threads, cluster and CTAs per SM from the attributes that PTX is printed from, where the passes recorded none.
+/// Threads, cluster and CTAs per SM from the attributes that PTX is printed from, where the passes
+/// recorded none.
 static void addLaunchAttributes(FunctionOpInterface kernel, json::Object &launch) {
   auto setFrom = [&](llvm::StringRef key, llvm::StringRef attribute) {
     if (Attribute value = kernel->getAttr(attribute); value && !launch.get(key))
       launch[key] = attributeToJson(value);
   };
-  if (auto threads = kernel->getAttrOfType<DenseI32ArrayAttr>("nvvm.reqntid"); threads && !launch.get("threads")) {
+  if (auto threads = kernel->getAttrOfType<DenseI32ArrayAttr>("nvvm.reqntid");
+      threads && !launch.get("threads")) {
     int64_t product = 1;
     for (int32_t extent : threads.asArrayRef())
       product *= extent;
@@ -39,13 +42,15 @@ static void addLaunchAttributes(FunctionOpInterface kernel, json::Object &launch
 }
 
 static json::Object messageToJson(const PtxasMessage &message) {
-  json::Object object{{"severity", toString(message.severity)}, {"text", json::fixUTF8(message.text)}};
+  json::Object object{{"severity", toString(message.severity)},
+                      {"text", json::fixUTF8(message.text)}};
   if (!message.code.empty())
     object["code"] = message.code;
   if (message.ptxLine != 0)
     object["ptx_line"] = message.ptxLine;
   if (message.source.line != 0)
-    object["location"] = json::fixUTF8(message.source.file) + ":" + std::to_string(message.source.line) + ":" +
+    object["location"] = json::fixUTF8(message.source.file) + ":" +
+                         std::to_string(message.source.line) + ":" +
                          std::to_string(message.source.column);
   return object;
 }
@@ -68,10 +73,13 @@ static json::Object resourcesToJson(const PtxasReport &report, llvm::StringRef n
   return object;
 }
 
-static json::Object ptxasToJson(const PtxasResult &ptxas, llvm::ArrayRef<FunctionOpInterface> kernels) {
+static json::Object ptxasToJson(const PtxasResult &ptxas,
+                                llvm::ArrayRef<FunctionOpInterface> kernels) {
   json::Array messages;
   for (const PtxasMessage &message : ptxas.report.messages)
-    if (llvm::none_of(kernels, [&](FunctionOpInterface kernel) { return kernel.getName() == message.function; }))
+    if (llvm::none_of(kernels, [&](FunctionOpInterface kernel) {
+          return kernel.getName() == message.function;
+        }))
       messages.push_back(messageToJson(message));
   bool assembled = ptxas.state == PtxasResult::State::Assembled;
   return json::Object{{"state", assembled ? "assembled" : "failed"},

@@ -1,7 +1,8 @@
 //===- ReportText.cpp - The report as aligned tables ---------------------------------------===//
 //
-// Works from the JSON alone, so that text and JSON cannot disagree. A table's columns are the keys of its rows: the known
-// ones first, in reading order, then any other, so that a pass can record more without a change here.
+// Works from the JSON alone, so that text and JSON cannot disagree. A table's columns are the keys
+// of its rows: the known ones first, in reading order, then any other, so that a pass can record
+// more without a change here.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -16,8 +17,9 @@ using llvm::StringRef;
 
 /// Reading order of the columns that have one.
 static constexpr StringRef columnOrder[] = {
-    "name",  "stage", "ms",    "op",     "shape",  "a",       "b",      "d",    "warps", "replicas",   "registers",
-    "depth", "bytes", "scope", "offset", "column", "columns", "stages", "role", "kind",  "barriers",
+    "name",   "stage",  "ms",       "op",        "shape", "a",     "b",
+    "d",      "warps",  "replicas", "registers", "depth", "bytes", "scope",
+    "offset", "column", "columns",  "stages",    "role",  "kind",  "barriers",
 };
 
 /// One cell: numbers with at most one decimal, lists as 1x2x3, objects as key=value.
@@ -44,7 +46,9 @@ static std::string cellText(const json::Value &value) {
 static std::vector<std::string> columnsOf(const json::Array &rows) {
   std::vector<std::string> known, others;
   auto anyHas = [&](StringRef key) {
-    return llvm::any_of(rows, [&](const json::Value &row) { return row.getAsObject() && row.getAsObject()->get(key); });
+    return llvm::any_of(rows, [&](const json::Value &row) {
+      return row.getAsObject() && row.getAsObject()->get(key);
+    });
   };
   for (StringRef key : columnOrder)
     if (anyHas(key))
@@ -52,7 +56,8 @@ static std::vector<std::string> columnsOf(const json::Array &rows) {
   for (const json::Value &row : rows)
     if (const json::Object *object = row.getAsObject())
       for (const auto &entry : *object)
-        if (!llvm::is_contained(known, entry.first.str()) && !llvm::is_contained(others, entry.first.str()))
+        if (!llvm::is_contained(known, entry.first.str()) &&
+            !llvm::is_contained(others, entry.first.str()))
           others.push_back(entry.first.str());
   llvm::sort(others); // objects have no order
   known.insert(known.end(), others.begin(), others.end());
@@ -96,8 +101,9 @@ static void printTable(llvm::raw_ostream &os, StringRef title, const json::Array
         width = std::max(width, other[i].size());
       StringRef cell = line[i];
       text += "  ";
-      text += isNumeric(rows, columns[i]) ? llvm::formatv("{0}{1}", std::string(width - cell.size(), ' '), cell).str()
-                                          : llvm::formatv("{0}{1}", cell, std::string(width - cell.size(), ' ')).str();
+      text += isNumeric(rows, columns[i])
+                  ? llvm::formatv("{0}{1}", std::string(width - cell.size(), ' '), cell).str()
+                  : llvm::formatv("{0}{1}", cell, std::string(width - cell.size(), ' ')).str();
     }
     os << "  " << StringRef(text).rtrim() << "\n";
   }
@@ -131,10 +137,12 @@ static void printMessages(llvm::raw_ostream &os, const json::Object &owner) {
 
 static void printResources(llvm::raw_ostream &os, const json::Object &ptxas) {
   if (auto registers = ptxas.getInteger("registers"))
-    os << "  ptxas: " << *registers << " registers, " << ptxas.getInteger("spill_store_bytes").value_or(0) << " + "
+    os << "  ptxas: " << *registers << " registers, "
+       << ptxas.getInteger("spill_store_bytes").value_or(0) << " + "
        << ptxas.getInteger("spill_load_bytes").value_or(0) << " bytes spilled (stores + loads), "
-       << ptxas.getInteger("stack_bytes").value_or(0) << " bytes stack, " << ptxas.getInteger("barriers").value_or(0)
-       << " barriers, " << ptxas.getInteger("shared_bytes").value_or(0) << " bytes static shared memory\n";
+       << ptxas.getInteger("stack_bytes").value_or(0) << " bytes stack, "
+       << ptxas.getInteger("barriers").value_or(0) << " barriers, "
+       << ptxas.getInteger("shared_bytes").value_or(0) << " bytes static shared memory\n";
   printMessages(os, ptxas);
 }
 

@@ -1,7 +1,8 @@
 //===- Chip.cpp - The GPUs that can be targeted -------------------------------------------===//
 //
-// PTX 8.6 is the first version with the shared::cta form of TMA loads, which spares a pair of cvta per load, and prints
-// everything that sm_90a has. sm_100a and sm_103a need PTX 8.8: sm_103a begins there.
+// PTX 8.6 is the first version with the shared::cta form of TMA loads, which spares a pair of cvta
+// per load, and prints everything that sm_90a has. sm_100a and sm_103a need PTX 8.8: sm_103a begins
+// there.
 //
 //===--------------------------------------------------------------------------------------===//
 

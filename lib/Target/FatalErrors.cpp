@@ -1,8 +1,9 @@
 //===- FatalErrors.cpp - Survive LLVM's fatal errors --------------------------------------===//
 //
-// LLVM has one handler per process. Ours is installed once, jumps out when the failing thread is inside
-// runCatchingFatalErrors, and otherwise prints what LLVM would have printed and lets LLVM end the process. longjmp and not
-// throw: LLVM is built without exceptions, and frames marked noexcept would end the process.
+// LLVM has one handler per process. Ours is installed once, jumps out when the failing thread is
+// inside runCatchingFatalErrors, and otherwise prints what LLVM would have printed and lets LLVM
+// end the process. longjmp and not throw: LLVM is built without exceptions, and frames marked
+// noexcept would end the process.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -37,7 +38,8 @@ namespace tileloom {
 bool runCatchingFatalErrors(llvm::function_ref<void()> step, std::string &error) {
   static std::once_flag installed;
   std::call_once(installed, [] {
-    llvm::remove_fatal_error_handler(); // LLVM keeps one only; a host's handler would be asserted against
+    llvm::remove_fatal_error_handler(); // LLVM keeps one only; a host's handler would be asserted
+                                        // against
     llvm::install_fatal_error_handler(onFatalError);
   });
   Catcher catcher;

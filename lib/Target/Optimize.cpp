@@ -1,15 +1,18 @@
 //===- Optimize.cpp - The LLVM IR pipeline --------------------------------------------------===//
 //
-// LLVM's default pipeline of the level with the target machine's hooks. The vectorisers are off unless asked for.
+// LLVM's default pipeline of the level with the target machine's hooks. The vectorisers are off
+// unless asked for.
 //
 //===--------------------------------------------------------------------------------------===//
 
+#include "LoopHints.h"
 #include "tileloom/Target/FatalErrors.h"
 #include "tileloom/Target/LLVMBackend.h"
 
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Passes/StandardInstrumentations.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 
@@ -20,18 +23,25 @@ static llvm::OptimizationLevel levelOf(unsigned level) {
                       : llvm::OptimizationLevel::O0;
 }
 
-static void runPipeline(llvm::Module &module, llvm::TargetMachine &machine, const tileloom::BackendOptions &options) {
+static void runPipeline(llvm::Module &module, llvm::TargetMachine &machine,
+                        const tileloom::BackendOptions &options) {
   llvm::PipelineTuningOptions tuning;
   tuning.LoopUnrolling = options.loopUnrolling;
   tuning.LoopInterleaving = options.vectorize;
   tuning.LoopVectorization = options.vectorize;
   tuning.SLPVectorization = options.vectorize;
 
+  tileloom::keepLoopsThatCarry(module, options.maxUnrollCarried);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
   llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine, tuning);
+  llvm::PassInstrumentationCallbacks callbacks;
+  llvm::StandardInstrumentations instrumentations(module.getContext(), /*DebugLogging=*/false);
+  if (options.instrument)
+    instrumentations.registerCallbacks(callbacks, &modules);
+  llvm::PassBuilder builder(&machine, tuning, /*PGOOpt=*/std::nullopt,
+                            options.instrument ? &callbacks : nullptr);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);
   builder.registerFunctionAnalyses(functions);
@@ -47,8 +57,8 @@ static void runPipeline(llvm::Module &module, llvm::TargetMachine &machine, cons
 
 namespace tileloom {
 
-mlir::LogicalResult optimizeLLVM(mlir::ModuleOp source, llvm::Module &module, llvm::TargetMachine &machine,
-                                 const BackendOptions &options) {
+mlir::LogicalResult optimizeLLVM(mlir::ModuleOp source, llvm::Module &module,
+                                 llvm::TargetMachine &machine, const BackendOptions &options) {
   if (options.verifyEach) {
     std::string problem;
     llvm::raw_string_ostream stream(problem);

@@ -1,6 +1,7 @@
 //===- PrintPTX.cpp - LLVM IR to PTX text --------------------------------------------------===//
 //
-// LLVM's code generator, into memory. Errors that it reports to the LLVM context's handler are left to that handler.
+// LLVM's code generator, into memory. Errors that it reports to the LLVM context's handler are left
+// to that handler.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -15,8 +16,9 @@
 
 namespace tileloom {
 
-mlir::LogicalResult printPTX(mlir::ModuleOp source, llvm::Module &module, llvm::TargetMachine &machine,
-                             const BackendOptions &options, std::string &ptx) {
+mlir::LogicalResult printPTX(mlir::ModuleOp source, llvm::Module &module,
+                             llvm::TargetMachine &machine, const BackendOptions &options,
+                             std::string &ptx) {
   llvm::SmallString<0> text;
   text.reserve(1 << 18);
   bool supported = true;

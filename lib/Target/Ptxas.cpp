@@ -1,7 +1,8 @@
 //===- Ptxas.cpp - Find and run ptxas ------------------------------------------------------===//
 //
-// The input and the cubin live in a directory of their own under the system's temporary directory, removed when
-// the function returns. The input keeps the name kernel.ptx, so that messages read the same every time.
+// The input and the cubin live in a directory of their own under the system's temporary directory,
+// removed when the function returns. The input keeps the name kernel.ptx, so that messages read the
+// same every time.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -22,10 +23,12 @@ namespace fs = llvm::sys::fs;
 namespace path = llvm::sys::path;
 using llvm::SmallString;
 
-static std::string environment(const char *name) { return llvm::sys::Process::GetEnv(name).value_or(""); }
+static std::string environment(const char *name) {
+  return llvm::sys::Process::GetEnv(name).value_or("");
+}
 
-/// bin/ptxas of the nvidia-cuda-nvcc packages of the active virtual environment and of the user, newest Python first.
-/// CUDA 12 packages unpack to nvidia/cuda_nvcc, CUDA 13 ones to nvidia/cu13.
+/// bin/ptxas of the nvidia-cuda-nvcc packages of the active virtual environment and of the user,
+/// newest Python first. CUDA 12 packages unpack to nvidia/cuda_nvcc, CUDA 13 ones to nvidia/cu13.
 static std::string findInPython() {
   std::vector<std::string> prefixes;
   if (std::string env = environment("VIRTUAL_ENV"); !env.empty())
@@ -38,7 +41,8 @@ static std::string findInPython() {
   std::string found;
   for (const std::string &prefix : prefixes) {
     std::error_code code;
-    for (fs::directory_iterator it(prefix + "/lib", code), end; !code && it != end; it.increment(code)) {
+    for (fs::directory_iterator it(prefix + "/lib", code), end; !code && it != end;
+         it.increment(code)) {
       if (!path::filename(it->path()).starts_with("python3"))
         continue;
       for (const char *packages : {"site-packages", "dist-packages"})
@@ -86,7 +90,8 @@ PtxasResult runPtxas(llvm::StringRef ptx, const Chip &chip, const PtxasOptions &
     return result;
   }
   llvm::scope_exit cleanUp([&] { fs::remove_directories(directory); });
-  std::string input = (directory + "/kernel.ptx").str(), output = (directory + "/kernel.cubin").str();
+  std::string input = (directory + "/kernel.ptx").str(),
+              output = (directory + "/kernel.cubin").str();
   {
     std::error_code code;
     llvm::raw_fd_ostream stream(input, code);
@@ -111,7 +116,8 @@ PtxasResult runPtxas(llvm::StringRef ptx, const Chip &chip, const PtxasOptions &
     return result;
   }
   if (run.timedOut) {
-    result.error = "'" + result.path + "' did not finish in " + std::to_string(options.timeoutSeconds) + " s";
+    result.error =
+        "'" + result.path + "' did not finish in " + std::to_string(options.timeoutSeconds) + " s";
     return result;
   }
   result.report = parsePtxasOutput(run.output);

@@ -5,7 +5,8 @@
 //   ptxas info    : Function properties for f
 //       0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
 //   ptxas info    : Used 168 registers, used 8 barriers, 1024 bytes smem
-// and messages as `ptxas FILE, line N; error   : TEXT`, `ptxas info    : (C7510) TEXT in function 'f'`.
+// and messages as `ptxas FILE, line N; error   : TEXT`, `ptxas info    : (C7510) TEXT in function
+// 'f'`.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -63,7 +64,8 @@ static StringRef quotedAfter(StringRef text, StringRef marker) {
   return rest.contains('\'') ? rest.split('\'').first : StringRef();
 }
 
-/// The function of a message: "... in the function 'k'" (most), "... in function k. Try ..." (C7602).
+/// The function of a message: "... in the function 'k'" (most), "... in function k. Try ..."
+/// (C7602).
 static StringRef functionNamedIn(StringRef text) {
   if (StringRef quoted = quotedAfter(text, "function"); !quoted.empty())
     return quoted;
@@ -74,8 +76,8 @@ static StringRef functionNamedIn(StringRef text) {
   return text.drop_front(at + StringRef("in function ").size()).take_while(isName);
 }
 
-/// "Used 168 registers, used 8 barriers, 1024 bytes smem" or "0 bytes stack frame, 0 bytes spill stores, ...": each part
-/// is a number and what it counts. True if every part was understood.
+/// "Used 168 registers, used 8 barriers, 1024 bytes smem" or "0 bytes stack frame, 0 bytes spill
+/// stores, ...": each part is a number and what it counts. True if every part was understood.
 static bool parseCounts(StringRef text, PtxasKernel &kernel) {
   llvm::SmallVector<StringRef> parts;
   text.split(parts, ',');
@@ -104,18 +106,20 @@ static bool parseCounts(StringRef text, PtxasKernel &kernel) {
       kernel.sharedBytes = value;
     else if (part.starts_with("bytes cmem"))
       kernel.constantBytes += value;
-    else if (part != "bytes cumulative stack size" && part != "bytes lmem" && part != "textures" && part != "surfaces" &&
-             part != "samplers")
+    else if (part != "bytes cumulative stack size" && part != "bytes lmem" && part != "textures" &&
+             part != "surfaces" && part != "samplers")
       all = false;
   }
   return all;
 }
 
-/// Splits "ptxas FILE, line N; error   : TEXT" or "ptxas info    : TEXT". False if the line is neither.
+/// Splits "ptxas FILE, line N; error   : TEXT" or "ptxas info    : TEXT". False if the line is
+/// neither.
 static bool parseHead(StringRef line, PtxasMessage &message, StringRef &text) {
   if (!line.consume_front("ptxas "))
     return false;
-  // The severity is the last word before " : ". A file name may hold colons, so look for each severity in turn.
+  // The severity is the last word before " : ". A file name may hold colons, so look for each
+  // severity in turn.
   static constexpr std::pair<StringRef, PtxasSeverity> severities[] = {
       {"info", PtxasSeverity::Info},
       {"warning", PtxasSeverity::Warning},
@@ -169,7 +173,9 @@ static void parseMessageText(StringRef text, PtxasMessage &message) {
 PtxasReport tileloom::parsePtxasOutput(StringRef text) {
   PtxasReport report;
   PtxasKernel stray; // counts that belong to no function
-  auto current = [&]() -> PtxasKernel & { return report.kernels.empty() ? stray : report.kernels.back(); };
+  auto current = [&]() -> PtxasKernel & {
+    return report.kernels.empty() ? stray : report.kernels.back();
+  };
 
   llvm::SmallVector<StringRef> lines;
   text.split(lines, '\n', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
@@ -186,9 +192,11 @@ PtxasReport tileloom::parsePtxasOutput(StringRef text) {
       continue;
     }
     if (message.severity == PtxasSeverity::Info && message.ptxLine == 0 && !body.starts_with("(")) {
-      if (body.starts_with("Compiling entry function") || body.starts_with("Function properties for ")) {
-        StringRef name = body.consume_front("Function properties for ") ? body.trim().trim('\'')
-                                                                        : quotedAfter(body, "function");
+      if (body.starts_with("Compiling entry function") ||
+          body.starts_with("Function properties for ")) {
+        StringRef name = body.consume_front("Function properties for ")
+                             ? body.trim().trim('\'')
+                             : quotedAfter(body, "function");
         if (report.kernels.empty() || report.kernels.back().name != name) {
           report.kernels.emplace_back();
           report.kernels.back().name = name.str();
@@ -243,12 +251,14 @@ void tileloom::attachSourceLines(PtxasReport &report, StringRef ptx) {
     } else if (line.consume_front(".loc")) {
       Place place{number, 0, 0, 0};
       line = line.ltrim();
-      if (line.consumeInteger(10, place.file) || (line = line.ltrim()).consumeInteger(10, place.line))
+      if (line.consumeInteger(10, place.file) ||
+          (line = line.ltrim()).consumeInteger(10, place.line))
         continue;
       line = line.ltrim();
       (void)line.consumeInteger(10, place.column);
       places.push_back(place);
-    } else if (line.starts_with(".entry") || line.contains(" .entry ") || line.starts_with(".func")) {
+    } else if (line.starts_with(".entry") || line.contains(" .entry ") ||
+               line.starts_with(".func")) {
       places.push_back({number, 0, 0, 0}); // no source line before the first .loc of a function
     }
   }

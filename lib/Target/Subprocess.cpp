@@ -1,6 +1,7 @@
 //===- Subprocess.cpp - Run a program with a deadline --------------------------------------===//
 //
-// posix_spawn in a process group of its own, so that a program that ran out of time dies with its children.
+// posix_spawn in a process group of its own, so that a program that ran out of time dies with its
+// children.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -45,7 +46,8 @@ static int spawn(const std::vector<std::string> &command, int output, pid_t &chi
 static bool readAll(int fd, Clock::time_point deadline, std::string &text) {
   char buffer[4096];
   for (;;) {
-    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
     if (left <= 0)
       return false;
     pollfd entry{fd, POLLIN, 0};
@@ -81,7 +83,8 @@ SubprocessResult runSubprocess(const std::vector<std::string> &command, unsigned
     return result;
   }
   result.started = true;
-  result.timedOut = !readAll(ends[0], Clock::now() + std::chrono::seconds(timeoutSeconds), result.output);
+  result.timedOut =
+      !readAll(ends[0], Clock::now() + std::chrono::seconds(timeoutSeconds), result.output);
   close(ends[0]);
   if (result.timedOut)
     kill(-child, SIGKILL);

@@ -1,6 +1,7 @@
 //===- Subprocess.h - Run a program with a deadline ------------------------------*- C++ -*-===//
 //
-// llvm::sys::ExecuteAndWait implements its time-out with SIGALRM, which belongs to the host process here. This one polls.
+// llvm::sys::ExecuteAndWait implements its time-out with SIGALRM, which belongs to the host process
+// here. This one polls.
 //
 //===--------------------------------------------------------------------------------------===//
 

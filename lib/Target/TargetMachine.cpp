@@ -1,8 +1,8 @@
 //===- TargetMachine.cpp - NVPTX target machines, one per thread ---------------------------===//
 //
-// Making a TargetMachine takes longer than printing a small kernel, so each thread keeps its own (they are not safe to
-// share). Pointers to shared, constant and local memory are 32 bits: 64-bit shared addresses cost a cvta and a mov at
-// every use.
+// Making a TargetMachine takes longer than printing a small kernel, so each thread keeps its own
+// (they are not safe to share). Pointers to shared, constant and local memory are 32 bits: 64-bit
+// shared addresses cost a cvta and a mov at every use.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -17,7 +17,8 @@
 
 #include <mutex>
 
-// Declared by hand: llvm/Support/TargetSelect.h only has them for the targets of the host's llvm-config.h.
+// Declared by hand: llvm/Support/TargetSelect.h only has them for the targets of the host's
+// llvm-config.h.
 extern "C" {
 void LLVMInitializeNVPTXTargetInfo();
 void LLVMInitializeNVPTXTarget();

@@ -1,7 +1,8 @@
 //===- Translate.cpp - LLVM/NVVM dialects to LLVM IR ---------------------------------------===//
 //
-// MLIR's own translation, then what MLIR cannot say: which calls are convergent (llvm.inline_asm never is), and that a
-// kernel has no calls. Expects the translation interfaces to be registered in the context (tileloom/InitAll.h).
+// MLIR's own translation, then what MLIR cannot say: which calls are convergent (llvm.inline_asm
+// never is), and that a kernel has no calls. Expects the translation interfaces to be registered in
+// the context (tileloom/InitAll.h).
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -14,8 +15,9 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Target/TargetMachine.h"
 
-/// What every thread of a warp or warpgroup must execute together must not be duplicated, sunk into a branch or made
-/// control dependent on more. Side effects alone do not say that. Pure assembly (a conversion) stays free to move.
+/// What every thread of a warp or warpgroup must execute together must not be duplicated, sunk into
+/// a branch or made control dependent on more. Side effects alone do not say that. Pure assembly (a
+/// conversion) stays free to move.
 static bool mustConverge(const llvm::CallBase &call) {
   if (auto *assembly = llvm::dyn_cast<llvm::InlineAsm>(call.getCalledOperand()))
     return assembly->hasSideEffects() || assembly->getAsmString().contains(".sync") ||
@@ -35,7 +37,8 @@ static bool isDeviceRuntime(llvm::StringRef name) {
 namespace tileloom {
 
 std::unique_ptr<llvm::Module> translateToLLVM(mlir::ModuleOp source, llvm::LLVMContext &context,
-                                              llvm::TargetMachine &machine, const BackendOptions &options) {
+                                              llvm::TargetMachine &machine,
+                                              const BackendOptions &options) {
   llvm::StringRef name = source.getName().value_or("tileloom");
   // Verification is left to optimizeLLVM: MLIR's prints to stderr.
   std::unique_ptr<llvm::Module> module =
@@ -49,8 +52,9 @@ std::unique_ptr<llvm::Module> translateToLLVM(mlir::ModuleOp source, llvm::LLVMC
     if (function.isDeclaration()) {
       if (function.isIntrinsic() || function.use_empty() || isDeviceRuntime(function.getName()))
         continue;
-      source.emitError("call of '") << function.getName()
-                                    << "', which is not defined: a kernel must be complete in its module";
+      source.emitError("call of '")
+          << function.getName()
+          << "', which is not defined: a kernel must be complete in its module";
       return nullptr;
     }
     function.setConvergent();

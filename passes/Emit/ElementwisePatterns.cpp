@@ -10,6 +10,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace tileloom;
@@ -121,6 +122,19 @@ struct SplatPattern : TilePattern {
       return failure();
     Location loc = op->getLoc();
     Value value;
+    if (isa<ub::PoisonOp>(op) && type.getElementType().isF32() && types.size() > 1) {
+      // Registers that nothing is written to. LLVM would merge poison with the other value that reaches a phi (zero, on the path
+      // around a loop) and then write all of them on both paths.
+      auto undefined = LLVM::InlineAsmOp::create(
+          rewriter, loc, LLVM::LLVMStructType::getLiteral(getContext(), types), ValueRange(), "",
+          llvm::join(SmallVector<std::string>(types.size(), "=f"), ","), /*has_side_effects=*/false, /*is_align_stack=*/false,
+          LLVM::TailCallKind::None, LLVM::AsmDialectAttr::get(getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
+      SmallVector<Value> values;
+      for (size_t i = 0; i < types.size(); ++i)
+        values.push_back(LLVM::ExtractValueOp::create(rewriter, loc, undefined.getResult(0), i));
+      rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{values});
+      return success();
+    }
     if (isa<ub::PoisonOp>(op)) {
       value = LLVM::PoisonOp::create(rewriter, loc, types.front());
     } else {

@@ -64,7 +64,7 @@ struct WgmmaPattern : OpConversionPattern<nv::WgmmaOp> {
     int64_t k = 256 / tile::elementBits(aElement), n = result.getDimSize(1);
     int64_t steps = op.getB().getType().getShape()[0] / k, blocks = result.getDimSize(0) / 64;
     SmallVector<Value> accumulators(adaptor.getC());
-    if (isa<VectorType>(accumulators.empty() ? Type() : accumulators[0].getType()))
+    if (!result.getElementType().isF32())
       return op.emitOpError("accumulator type: expected f32, found ") << result.getElementType();
     unsigned perBlock = n / 2;
 

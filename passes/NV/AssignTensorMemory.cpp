@@ -36,7 +36,7 @@ Root rootOf(Value view) {
   while (auto slice = view.getDefiningOp<nv::MemDescSliceOp>())
     view = slice.getSource();
   if (auto slot = view.getDefiningOp<warp::SlotOp>()) {
-    auto ring = slot.getToken().getDefiningOp<warp::AcquireOp>().getRing().getDefiningOp<warp::RingOp>();
+    auto ring = warp::originOf(slot.getToken()).getRing().getDefiningOp<warp::RingOp>();
     return {ring.getBuffer(), cast<OpResult>(view).getResultNumber()};
   }
   return {view, 0};

@@ -30,10 +30,11 @@ namespace {
 bool isTransfer(Operation *op) { return isa<nv::TmemLoadOp, nv::TmemStoreOp>(op); }
 bool isEngine(Operation *op) { return isa<nv::Tcgen05MmaOp, nv::Tcgen05MmaScaledOp, nv::Tcgen05CpOp>(op); }
 
+/// The token that a view's slot was acquired with.
 Value tokenOf(Value view) {
   while (Operation *def = view.getDefiningOp()) {
     if (auto slot = dyn_cast<warp::SlotOp>(def))
-      return slot.getToken();
+      return warp::originOf(slot.getToken()).getToken();
     if (!isa<nv::MemDescSliceOp, nv::MemDescTransOp, nv::MemDescReinterpretOp>(def))
       return {};
     view = def->getOperand(0);
@@ -82,7 +83,7 @@ struct Inserter {
   }
 
   void release(warp::ReleaseOp op) {
-    Value token = op.getToken();
+    Value token = warp::originOf(op.getToken()).getToken();
     if (op.getKind() == warp::ReleaseKind::Tcgen05)
       return;
     if (computed.contains(token)) {

@@ -58,6 +58,7 @@ struct Lowering {
   OpBuilder builder;
   llvm::MapVector<Value, Storage> storages;
   llvm::MapVector<Value, RingState> rings;
+  llvm::DenseMap<Operation *, warp::AcquireOp> origins; // of slots and releases, before tokens become stages
   SmallVector<Operation *> dead, deadTokens, deadRings, deadBuffers;
 
   int64_t cluster;
@@ -193,22 +194,49 @@ struct Lowering {
 
   Value constant(Location loc, int64_t value) { return arith::ConstantIntOp::create(builder, loc, value, 32); }
 
+  /// The stage of a token. Tokens that loops carry have become their stages (see carryStages).
+  static Value stageOf(Value token) {
+    auto acquire = token.getDefiningOp<warp::AcquireOp>();
+    return acquire ? acquire.getStage() : token;
+  }
+
   /// Index of a slot in storage or of its barrier in a ring.
-  Value slotIndex(warp::AcquireOp acquire, bool perReplica, int64_t depth) {
-    Location loc = acquire.getLoc();
+  Value slotIndex(Location loc, Value token, bool perReplica, int64_t depth) {
     if (!perReplica)
-      return acquire.getStage();
+      return stageOf(token);
     Value replica = warp::ReplicaIndexOp::create(builder, loc, builder.getI32Type());
     if (depth == 1)
       return replica;
     return arith::AddIOp::create(builder, loc, arith::MulIOp::create(builder, loc, replica, constant(loc, depth)),
-                                 acquire.getStage());
+                                 stageOf(token));
   }
 
-  Value barrierOf(warp::AcquireOp token, Value ring) {
+  Value barrierOf(Location loc, Value token, Value ring) {
     RingState &state = rings[ring];
-    Value index = slotIndex(token, state.perReplica, state.depth);
-    return nv::BarrierAtOp::create(builder, token.getLoc(), barrierType(), state.barriers, index);
+    Value index = slotIndex(loc, token, state.perReplica, state.depth);
+    return nv::BarrierAtOp::create(builder, loc, barrierType(), state.barriers, index);
+  }
+
+  /// What control flow carries of a token is its stage: gives such values their new type and their sources the stage.
+  void carryStages() {
+    Type i32 = builder.getI32Type(), token = warp::TokenType::get(function.getContext());
+    function.walk([&](Operation *op) {
+      for (Region &region : op->getRegions())
+        for (Block &block : region)
+          for (BlockArgument argument : block.getArguments())
+            if (argument.getType() == token)
+              argument.setType(i32);
+      if (isa<warp::AcquireOp>(op))
+        return;
+      for (OpResult result : op->getResults())
+        if (result.getType() == token)
+          result.setType(i32);
+      if (isa<warp::SlotOp, warp::ReleaseOp>(op))
+        return;
+      for (OpOperand &operand : op->getOpOperands())
+        if (auto acquire = operand.get().getDefiningOp<warp::AcquireOp>())
+          operand.set(acquire.getStage());
+    });
   }
 
   LogicalResult lowerAcquire(warp::AcquireOp acquire) {
@@ -218,7 +246,8 @@ struct Lowering {
     RingState &state = rings[acquire.getRing()];
     builder.setInsertionPoint(acquire);
     if (state.barriers) {
-      nv::MBarrierWaitOp::create(builder, acquire.getLoc(), barrierOf(acquire, acquire.getRing()), acquire.getPhase());
+      nv::MBarrierWaitOp::create(builder, acquire.getLoc(), barrierOf(acquire.getLoc(), acquire.getToken(), acquire.getRing()),
+                                 acquire.getPhase());
       return success();
     }
     bool released = llvm::any_of(ring.getRing().getUsers(), llvm::IsaPred<warp::ReleaseOp>);
@@ -235,11 +264,10 @@ struct Lowering {
   }
 
   void lowerSlot(warp::SlotOp slot) {
-    auto acquire = slot.getToken().getDefiningOp<warp::AcquireOp>();
-    Value buffer = acquire.getRing().getDefiningOp<warp::RingOp>().getBuffer();
+    Value buffer = origins[slot].getRing().getDefiningOp<warp::RingOp>().getBuffer();
     Storage &storage = storages[buffer];
     builder.setInsertionPoint(slot);
-    Value index = slotIndex(acquire, storage.perReplica, storage.depth);
+    Value index = slotIndex(slot.getLoc(), slot->getOperand(0), storage.perReplica, storage.depth);
     for (auto [view, offset] : llvm::zip(slot.getViews(), storage.offsets)) {
       Value lowered = storage.tensorMemory
                           ? nv::TmemViewOp::create(builder, slot.getLoc(), cast<nv::MemDescType>(view.getType()), storage.base,
@@ -253,7 +281,6 @@ struct Lowering {
   }
 
   LogicalResult lowerRelease(warp::ReleaseOp release) {
-    auto acquire = release.getToken().getDefiningOp<warp::AcquireOp>();
     Location loc = release.getLoc();
     dead.push_back(release);
     auto ring = release.getRing().getDefiningOp<warp::RingOp>();
@@ -265,7 +292,7 @@ struct Lowering {
       nv::BulkCommitOp::create(builder, loc);
       if (rings[release.getRing()].barriers) {
         nv::BulkWaitOp::create(builder, loc, 0, /*read=*/true);
-        arrive(loc, barrierOf(acquire, release.getRing()), nv::Issuer::Role, targets);
+        arrive(loc, barrierOf(loc, release->getOperand(0), release.getRing()), nv::Issuer::Role, targets);
       }
       return success();
     case warp::ReleaseKind::Generic:
@@ -274,14 +301,14 @@ struct Lowering {
       // One thread signals for its warp: what the others did has to come before.
       if (release.getKind() == warp::ReleaseKind::Generic && !single)
         nv::WarpSyncOp::create(builder, loc);
-      arrive(loc, barrierOf(acquire, release.getRing()), single ? nv::Issuer::All : nv::Issuer::Warp, targets);
+      arrive(loc, barrierOf(loc, release->getOperand(0), release.getRing()), single ? nv::Issuer::All : nv::Issuer::Warp, targets);
       return success();
     }
     case warp::ReleaseKind::Tcgen05:
-      nv::Tcgen05CommitOp::create(builder, loc, barrierOf(acquire, release.getRing()), targets, tcgen05Group(function));
+      nv::Tcgen05CommitOp::create(builder, loc, barrierOf(loc, release->getOperand(0), release.getRing()), targets, tcgen05Group(function));
       return success();
     case warp::ReleaseKind::Tma:
-      return lowerLoads(release, acquire, ring);
+      return lowerLoads(release, ring);
     case warp::ReleaseKind::CpAsync:
     case warp::ReleaseKind::Remote:
       return release.emitOpError("kind: '") << warp::stringifyReleaseKind(release.getKind()) << "' is not lowered yet";
@@ -296,13 +323,13 @@ struct Lowering {
       nv::MBarrierArriveAtOp::create(builder, loc, barrier, issuer, targets);
   }
 
-  LogicalResult lowerLoads(warp::ReleaseOp release, warp::AcquireOp acquire, warp::RingOp ring) {
+  LogicalResult lowerLoads(warp::ReleaseOp release, warp::RingOp ring) {
     Location loc = release.getLoc();
     auto role = release->getParentOfType<warp::RoleOp>();
     SmallVector<nv::TmaLoadOp> loads;
     int64_t bytes = 0;
-    for (Operation *slot : acquire.getToken().getUsers())
-      if (isa<nv::ViewOp, warp::SlotOp>(slot))
+    for (Operation *slot : release->getOperand(0).getUsers())
+      if (isa<warp::SlotOp>(slot))
         for (Value view : slot->getResults()) {
           size_t before = loads.size();
           collectLoads(view, loads);
@@ -325,7 +352,7 @@ struct Lowering {
         first = load;
     }
     builder.setInsertionPoint(first);
-    Value barrier = barrierOf(acquire, release.getRing());
+    Value barrier = barrierOf(loc, release->getOperand(0), release.getRing());
     nv::Issuer issuer = isSingleThreadRole(role) ? nv::Issuer::All : nv::Issuer::Role;
     for (nv::TmaLoadOp load : loads) {
       load.getBarrierMutable().assign(barrier);
@@ -374,11 +401,18 @@ struct Lowering {
   LogicalResult run() {
     LogicalResult result = success();
     auto check = [&](LogicalResult step) { result = failure(failed(result) || failed(step)); };
+    function.walk([&](Operation *op) {
+      if (isa<warp::SlotOp, warp::ReleaseOp>(op))
+        origins[op] = warp::originOf(op->getOperand(0));
+    });
     function.walk([&](warp::BufferOp op) { check(lowerBuffer(op)); });
     if (failed(result))
       return result;
     function.walk([&](warp::RingOp op) { check(lowerRing(op)); });
     function.walk([&](warp::OrderOp op) { lowerOrder(op); });
+    if (failed(result))
+      return result;
+    carryStages();
     function.walk([&](Operation *op) {
       if (auto acquire = dyn_cast<warp::AcquireOp>(op))
         check(lowerAcquire(acquire));

@@ -51,19 +51,23 @@ struct Arith {
 FailureOr<Value> acquiresPerTile(AcquireOp acquire, ForEachTileOp tileLoop, Arith &math) {
   Value count = math.constant(1);
   for (Operation *parent = acquire->getParentOp(); parent != tileLoop; parent = parent->getParentOp()) {
+    auto invariant = [&](Value value) { return !tileLoop.getBody().isAncestor(value.getParentRegion()); };
     if (auto branch = dyn_cast<scf::IfOp>(parent)) {
-      // Taken whenever a loop inside runs at all, or this replica and its neighbours would disagree; the loop's own trip
-      // count says how often.
-      if (!tileLoop.getBody().isAncestor(branch.getCondition().getParentRegion()) ||
-          acquire->getParentOfType<scf::ForOp>())
-        continue;
+      if (!invariant(branch.getCondition()))
+        return acquire.emitOpError("in warp.for_each_tile step(replica): expected scf.if conditions that are the same for all "
+                                   "tiles, found one computed in the tile loop");
+      Value taken = arith::ExtUIOp::create(math.builder, math.loc, math.builder.getI32Type(), branch.getCondition());
+      if (branch.getElseRegion().isAncestor(acquire->getParentRegion()))
+        taken = math.sub(math.constant(1), taken);
+      count = math.mul(count, taken);
+      continue;
     }
     auto loop = dyn_cast<scf::ForOp>(parent);
     if (!loop)
       return acquire.emitOpError("in warp.for_each_tile step(replica): expected to be nested in scf.for only, found '")
              << parent->getName() << "'";
     for (Value bound : {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()})
-      if (tileLoop.getBody().isAncestor(bound.getParentRegion()))
+      if (!invariant(bound))
         return acquire.emitOpError("in warp.for_each_tile step(replica): expected loop bounds that are the same for all "
                                    "tiles, found one computed in the tile loop");
     Value one = math.constant(1);
@@ -124,7 +128,8 @@ LogicalResult expand(ForEachTileOp tileLoop) {
     LogicalResult result = success();
     tileLoop.walk([&](AcquireOp acquire) {
       auto ring = acquire.getRing().getDefiningOp<RingOp>();
-      if (ring.getBuffer().getDefiningOp<BufferOp>().getPerReplica())
+      auto buffer = ring.getBuffer().getDefiningOp<BufferOp>();
+      if (buffer && buffer.getPerReplica())
         return;
       FailureOr<Value> count = acquiresPerTile(acquire, tileLoop, math);
       if (failed(count)) {

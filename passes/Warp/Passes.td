@@ -21,6 +21,17 @@ def WarpExpandTileLoops : Pass<"warp-expand-tile-loops"> {
 
 def WarpVerifyRings : Pass<"warp-verify-rings"> {
   let summary = "Reject programs that can deadlock, run two phases ahead or overwrite a live slot";
+  let description = [{
+    Runs all roles, replicas and both CTAs of a cluster for small values of every scalar that decides a trip count:
+    0, 1, 2, depth, depth + 1 and 2 depth + 1 iterations, 0 to 3 tiles. For each choice every interleaving is decided
+    at once: a step can come before another one unless it is in its causal past. `max-states` also visits the states
+    one after another, as a second opinion.
+  }];
+  let options = [
+    Option<"maxCases", "max-cases", "unsigned", "512", "Combinations of scalars to try before varying each alone">,
+    Option<"maxSteps", "max-steps", "unsigned", "20000", "Ring operations of one role beyond which a combination is left out">,
+    Option<"maxStates", "max-states", "unsigned", "0", "States to visit for each combination (0: none)">,
+    Option<"report", "report", "bool", "false", "Say in a remark what was checked">];
 }
 
 def WarpDrainRings : Pass<"warp-drain-rings"> {

@@ -8,7 +8,11 @@ compiled in parallel with a thread pool.
 """
 
 import ctypes
+import functools
 import json
+import os
+import shutil
+import sys
 import threading
 
 from .runtime import library as _runtime_library
@@ -79,12 +83,12 @@ def _library():
 
 
 def compile(text, target, *, name="<source>", recipe=True, cubin=None, report=False, stages=(), werror_ptxas=False,
-            line_info=False, opt_level=3, ptxas=None, ptxas_timeout=300, save_temps=None, verify_llvm=False):
+            line_info=False, opt_level=3, ptxas=None, ptxas_timeout=300, save_temps=None, verify=False):
     """Compiles `text` for `target` (one of TARGETS).
 
     recipe: also yield the launch recipe. cubin: True needs ptxas, None takes it if there is one, False does not run it
     (the driver then compiles the PTX at load). stages: names out of STAGES whose IR text to keep. ptxas: path of the program.
-    ptxas_timeout: seconds. Raises CompileError.
+    ptxas_timeout: seconds. verify: check the IR after every pass, not only after every stage. Raises CompileError.
     """
     unknown = [stage for stage in stages if stage not in STAGES]
     if unknown:
@@ -94,12 +98,14 @@ def compile(text, target, *, name="<source>", recipe=True, cubin=None, report=Fa
     kinds = ["ptx", *stages] + ["recipe"] * bool(recipe) + ["cubin"] * (cubin is True)
     flags = (_FLAG_REPORT * bool(report) | _FLAG_CUBIN_IF_POSSIBLE * (cubin is None) |
              _FLAG_WERROR_PTXAS * bool(werror_ptxas) | _FLAG_LINE_INFO * bool(line_info) |
-             _FLAG_VERIFY * bool(verify_llvm))
+             _FLAG_VERIFY * bool(verify))
     emit = 0
     for kind in kinds:
         emit |= 1 << _KINDS[kind]
     options = _Options(ctypes.sizeof(_Options), _bytes(target), _bytes(name), emit, flags, _bytes(ptxas),
                        _bytes(save_temps), ptxas_timeout, 3 - opt_level)
+    if ptxas is None and cubin is not False:
+        options.ptxas = _bytes(_packaged_ptxas())
     source = _bytes(text)
     library = _library()
     handle = ctypes.c_void_p()
@@ -129,6 +135,27 @@ def compile(text, target, *, name="<source>", recipe=True, cubin=None, report=Fa
         )
     finally:
         library.tileloomArtifactsRelease(handle)
+
+
+def _packaged_ptxas():
+    """The ptxas of the package nvidia-cuda-nvcc on sys.path; None if there is one by the usual ways, or none at all.
+
+    The library looks for the package too, but only this interpreter knows its own paths.
+    """
+    cuda = os.environ.get("CUDA_HOME")
+    if os.environ.get("TILELOOM_PTXAS") or (cuda and os.path.exists(os.path.join(cuda, "bin", "ptxas"))):
+        return None
+    return None if shutil.which("ptxas") else _search(tuple(sys.path))
+
+
+@functools.lru_cache(maxsize=8)
+def _search(folders):
+    for folder in folders:
+        for package in ("cu13", "cuda_nvcc"):
+            path = os.path.join(folder, "nvidia", package, "bin", "ptxas")
+            if os.access(path, os.X_OK):
+                return path
+    return None
 
 
 def _bytes(text):

@@ -1,7 +1,7 @@
 //===- kernel-opt.cpp - The compiler and the opt tool of Tileloom -------------------------===//
 //
-// With --target or --emit: compiles a program (kernel-opt prog.mlir --target=sm_90a --emit=ptx). Otherwise an opt tool in
-// the manner of mlir-opt, with the passes and pipelines of every stage.
+// With --target or --emit: compiles a program (kernel-opt prog.mlir --target=sm_90a --emit=ptx).
+// Otherwise an opt tool in the manner of mlir-opt, with the passes and pipelines of every stage.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -14,8 +14,9 @@
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   tileloom::registerAllDialects(registry);
+  tileloom::registerAllPasses();
   if (tileloom::isCompileMode(argc, argv))
     return tileloom::compileMain(argc, argv, registry);
-  tileloom::registerAllPasses();
-  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "Tileloom optimizer driver", registry));
+  return mlir::asMainReturnCode(
+      mlir::MlirOptMain(argc, argv, "Tileloom optimizer driver", registry));
 }

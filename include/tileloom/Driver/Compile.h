@@ -1,7 +1,8 @@
 //===- Compile.h - From a program to its artifacts --------------------------------*- C++ -*-===//
 //
-// The whole compiler as one function: parse, run the stages as far as the asked artifacts need, translate, optimise, print
-// PTX, assemble. kernel-opt's compile mode and the C API are thin callers of it.
+// The whole compiler as one function: parse, run the stages as far as the asked artifacts need,
+// translate, optimise, print PTX, assemble. kernel-opt's compile mode and the C API are thin
+// callers of it.
 //
 // All failures, and ptxas's findings, are MLIR diagnostics of the context. Nothing here prints.
 //
@@ -13,7 +14,6 @@
 #include "tileloom/Target/LLVMBackend.h"
 #include "tileloom/Target/Ptxas.h"
 #include "tileloom/Target/StageTimes.h"
-
 
 #include <array>
 #include <functional>
@@ -64,10 +64,12 @@ struct CompileOptions {
   bool cubinIfPossible = false; ///< a cubin too, unless there is no ptxas
   bool werrorPtxas = false;     ///< spills and C75xx/C76xx messages are errors; needs ptxas
   bool lineInfo = false;        ///< .loc lines in the PTX and the cubin
+  bool verifyEachPass = true;   ///< verify the IR after every pass, not only after every stage
   BackendOptions backend;
   PtxasOptions ptxas;
-  std::string saveTemps;        ///< directory for everything that is made on the way, even if a later stage fails
-  std::string stem;             ///< base name of those files
+  std::string
+      saveTemps; ///< directory for everything that is made on the way, even if a later stage fails
+  std::string stem; ///< base name of those files
   /// Called on each stage's pass manager before it runs (printing, timing, reproducers).
   std::function<mlir::LogicalResult(mlir::PassManager &)> configure;
 };
@@ -79,15 +81,20 @@ struct CompileResult {
   bool ptxasRan = false;
   StageTimes times;
 
-  const std::string &get(Artifact artifact) const { return artifacts[static_cast<unsigned>(artifact)]; }
+  const std::string &get(Artifact artifact) const {
+    return artifacts[static_cast<unsigned>(artifact)];
+  }
 };
 
-/// Compiles `source`. `name` is the file name of locations in diagnostics. On failure `result` holds what was made before.
-mlir::LogicalResult compileSource(llvm::StringRef source, llvm::StringRef name, mlir::MLIRContext &context,
-                                  const CompileOptions &options, CompileResult &result);
+/// Compiles `source`. `name` is the file name of locations in diagnostics. On failure `result`
+/// holds what was made before.
+mlir::LogicalResult compileSource(llvm::StringRef source, llvm::StringRef name,
+                                  mlir::MLIRContext &context, const CompileOptions &options,
+                                  CompileResult &result);
 
 /// The same for a module that is already there; it is changed in place.
-mlir::LogicalResult compileModule(mlir::ModuleOp module, const CompileOptions &options, CompileResult &result);
+mlir::LogicalResult compileModule(mlir::ModuleOp module, const CompileOptions &options,
+                                  CompileResult &result);
 
 } // namespace tileloom
 

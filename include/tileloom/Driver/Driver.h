@@ -1,6 +1,7 @@
 //===- Driver.h - The command line of kernel-opt ----------------------------------*- C++ -*-===//
 //
-// Compile mode of kernel-opt: `kernel-opt prog.mlir --target=sm_90a --emit=ptx,recipe -o out/ --report`.
+// Compile mode of kernel-opt: `kernel-opt prog.mlir --target=sm_90a --emit=ptx,recipe -o out/
+// --report`.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -13,7 +14,8 @@ class DialectRegistry;
 
 namespace tileloom {
 
-/// True if the arguments ask for a compilation (--target or --emit is among them, or nothing but --help) rather than for an opt tool.
+/// True if the arguments ask for a compilation (--target or --emit is among them, or nothing but
+/// --help) rather than for an opt tool.
 bool isCompileMode(int argc, char **argv);
 
 /// Parses the command line, compiles, writes the artifacts. The exit status of the process.

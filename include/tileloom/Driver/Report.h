@@ -1,7 +1,7 @@
 //===- Report.h - What the compiler decided, for people and programs --------------*- C++ -*-===//
 //
-// The report of docs/report.md: roles, rings, memory maps and launch of each kernel as the passes recorded them in
-// `tileloom.report`, the resources that ptxas found, and the time of each stage.
+// The report of docs/report.md: roles, rings, memory maps and launch of each kernel as the passes
+// recorded them in `tileloom.report`, the resources that ptxas found, and the time of each stage.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -23,17 +23,17 @@ inline constexpr llvm::StringLiteral recipeAttrName = "tileloom.recipe";
 /// The kernels of a module at any stage: functions with tile.kernel or nvvm.kernel.
 std::vector<mlir::FunctionOpInterface> findKernels(mlir::ModuleOp module);
 
-/// An attribute as JSON: dictionaries, arrays, dense arrays, integers, floats, booleans, strings and unit; anything else
-/// as the string that MLIR prints.
+/// An attribute as JSON: dictionaries, arrays, dense arrays, integers, floats, booleans, strings
+/// and unit; anything else as the string that MLIR prints.
 llvm::json::Value attributeToJson(mlir::Attribute attribute);
 
-/// The launch recipes of the module as JSON: one object, or an array if there are several kernels. Null with a diagnostic if
-/// there is none, or one is not JSON.
+/// The launch recipes of the module as JSON: one object, or an array if there are several kernels.
+/// Null with a diagnostic if there is none, or one is not JSON.
 mlir::FailureOr<std::string> recipeJson(mlir::ModuleOp module);
 
 /// The report as JSON. `ptxas` is null if it was not run.
-llvm::json::Value makeReport(mlir::ModuleOp module, llvm::StringRef target, const PtxasResult *ptxas,
-                             const StageTimes &times);
+llvm::json::Value makeReport(mlir::ModuleOp module, llvm::StringRef target,
+                             const PtxasResult *ptxas, const StageTimes &times);
 
 /// The report as aligned tables. Takes any JSON of that shape; missing parts are left out.
 std::string formatReport(const llvm::json::Value &report);

@@ -1,7 +1,9 @@
 //===- Chip.h - The GPUs that can be targeted ------------------------------------*- C++ -*-===//
 //
-// One row per `--target`: the name that LLVM and ptxas use and the PTX version to print. The architecture-specific
-// ("a") targets are the only ones offered, because wgmma and tcgen05 exist only there (PTX ISA 9.7.15, 9.7.16).
+// One row per `--target`: the name that LLVM and ptxas use and the PTX version to print. The
+// architecture-specific
+// ("a") targets are the only ones offered, because wgmma and tcgen05 exist only there (PTX
+// ISA 9.7.15, 9.7.16).
 //
 //===--------------------------------------------------------------------------------------===//
 

@@ -1,7 +1,8 @@
 //===- FatalErrors.h - Survive LLVM's fatal errors -------------------------------*- C++ -*-===//
 //
-// LLVM reports what its code generator cannot do ("Cannot select ...") with report_fatal_error, which ends the process.
-// A compiler inside somebody's Python must not. `runCatchingFatalErrors` runs a step and turns such an error into text.
+// LLVM reports what its code generator cannot do ("Cannot select ...") with report_fatal_error,
+// which ends the process. A compiler inside somebody's Python must not. `runCatchingFatalErrors`
+// runs a step and turns such an error into text.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -14,9 +15,10 @@
 
 namespace tileloom {
 
-/// Runs `step`; false with `error` set if LLVM reported a fatal error in it on this thread. The step's objects are then
-/// not destroyed (the stack is left by longjmp, as in LLVM's CrashRecoveryContext): whatever it was working on must be
-/// leaked, not reused. Calls may nest; the innermost catches.
+/// Runs `step`; false with `error` set if LLVM reported a fatal error in it on this thread. The
+/// step's objects are then not destroyed (the stack is left by longjmp, as in LLVM's
+/// CrashRecoveryContext): whatever it was working on must be leaked, not reused. Calls may nest;
+/// the innermost catches.
 bool runCatchingFatalErrors(llvm::function_ref<void()> step, std::string &error);
 
 } // namespace tileloom

@@ -1,7 +1,8 @@
 //===- Ptxas.h - Find and run ptxas ----------------------------------------------*- C++ -*-===//
 //
-// PTX text to a cubin. ptxas is looked for in: the option, $TILELOOM_PTXAS, $CUDA_HOME/bin, PATH, and the Python package
-// nvidia-cuda-nvcc. No shell is involved; temporary files are removed on every path; a run that exceeds its time is killed.
+// PTX text to a cubin. ptxas is looked for in: the option, $TILELOOM_PTXAS, $CUDA_HOME/bin, PATH,
+// and the Python package nvidia-cuda-nvcc. No shell is involved; temporary files are removed on
+// every path; a run that exceeds its time is killed.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -20,8 +21,9 @@ struct PtxasOptions {
   bool lineInfo = false; ///< -lineinfo: keep .loc in the cubin
 };
 
-/// Where ptxas is, or empty. A path given as an option or in $TILELOOM_PTXAS is returned as it is, even if it does not
-/// exist, so that running it fails with its name rather than silently using another one.
+/// Where ptxas is, or empty. A path given as an option or in $TILELOOM_PTXAS is returned as it is,
+/// even if it does not exist, so that running it fails with its name rather than silently using
+/// another one.
 std::string findPtxas(const PtxasOptions &options);
 
 struct PtxasResult {
@@ -29,7 +31,8 @@ struct PtxasResult {
   std::string path;
   std::string cubin;  ///< Assembled only
   std::string output; ///< all that ptxas printed
-  std::string error;  ///< why it could not be run, or ran out of time; empty if ptxas itself said why
+  std::string
+      error; ///< why it could not be run, or ran out of time; empty if ptxas itself said why
   PtxasReport report;
 };
 

@@ -1,7 +1,7 @@
 //===- PtxasReport.h - What ptxas said, as data ----------------------------------*- C++ -*-===//
 //
-// Parses the text of `ptxas -v` (13.0). Lines that it does not know are kept and never an error, because the format is
-// not documented and changes between releases.
+// Parses the text of `ptxas -v` (13.0). Lines that it does not know are kept and never an error,
+// because the format is not documented and changes between releases.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -63,7 +63,8 @@ struct PtxasReport {
 /// Never fails.
 PtxasReport parsePtxasOutput(llvm::StringRef text);
 
-/// Sets the source line of every message that has a PTX line, from the `.file` and `.loc` directives of `ptx`.
+/// Sets the source line of every message that has a PTX line, from the `.file` and `.loc`
+/// directives of `ptx`.
 void attachSourceLines(PtxasReport &report, llvm::StringRef ptx);
 
 } // namespace tileloom

@@ -1,5 +1,6 @@
 // C[M, N] = A[M, K] * B[N, K]^T in bf16: one load warp feeds two math warpgroups that split the rows of a 128 x 256 tile.
-// m, n: tiles along M and N; kb: blocks of 64 along K. Output leaves through stmatrix and TMA stores of 128 columns.
+// m, n: tiles along M and N; kb: blocks of 64 along K (with none, one block of zeros: elements outside a
+// tensor read as zero). Output leaves through stmatrix and TMA stores of 128 columns.
 
 !ab = !warp.buffer<4 x [128x64xbf16, 256x64xbf16]>
 !out = !warp.buffer<1 x [64x128xbf16]>
@@ -23,25 +24,19 @@ func.func @gemm(%A: !tile.desc<128x64xbf16>, %B: !tile.desc<256x64xbf16>, %C: !t
     warp.role @math warps(4) replicas(2) registers(232) {
       %r = warp.replica_index
       %row = arith.muli %r, %c64 : i32
+      %blocks = arith.maxsi %kb, %c1 : i32
       warp.for_each_tile (%i, %j) in (%m, %n) group(16) {
-        %nonempty = arith.cmpi sgt, %kb, %c0 : i32
-        %acc = scf.if %nonempty -> !acc {
-          %undef = ub.poison : !acc
-          %sum = scf.for %k = %c0 to %kb step %c1 iter_args(%c = %undef) -> !acc : i32 {
-            %t = warp.acquire %ready
-            %a, %b = warp.slot %t : !nv.memdesc<128x64xbf16>, !nv.memdesc<256x64xbf16>
-            %ar = nv.memdesc.slice %a[%row, %c0] : !nv.memdesc<128x64xbf16> -> !nv.memdesc<64x64xbf16>
-            %bt = nv.memdesc.trans %b : !nv.memdesc<256x64xbf16> -> !nv.memdesc<64x256xbf16>
-            %more = arith.cmpi ne, %k, %c0 : i32
-            %d = nv.wgmma %ar, %bt acc(%c) use_c(%more) : !nv.memdesc<64x64xbf16>, !nv.memdesc<64x256xbf16> -> !acc
-            %w = nv.wgmma.wait %d pending(0) : !acc
-            warp.release %t to %free wgmma
-            scf.yield %w : !acc
-          }
-          scf.yield %sum : !acc
-        } else {
-          %zero = arith.constant dense<0.0> : !acc
-          scf.yield %zero : !acc
+        %undef = ub.poison : !acc
+        %acc = scf.for %k = %c0 to %blocks step %c1 iter_args(%c = %undef) -> !acc : i32 {
+          %t = warp.acquire %ready
+          %a, %b = warp.slot %t : !nv.memdesc<128x64xbf16>, !nv.memdesc<256x64xbf16>
+          %ar = nv.memdesc.slice %a[%row, %c0] : !nv.memdesc<128x64xbf16> -> !nv.memdesc<64x64xbf16>
+          %bt = nv.memdesc.trans %b : !nv.memdesc<256x64xbf16> -> !nv.memdesc<64x256xbf16>
+          %more = arith.cmpi ne, %k, %c0 : i32
+          %d = nv.wgmma %ar, %bt acc(%c) use_c(%more) : !nv.memdesc<64x64xbf16>, !nv.memdesc<64x256xbf16> -> !acc
+          %w = nv.wgmma.wait %d pending(0) : !acc
+          warp.release %t to %free wgmma
+          scf.yield %w : !acc
         }
         %i0 = arith.muli %i, %c128 : i32
         %i1 = arith.addi %i0, %row : i32
@@ -55,10 +50,11 @@ func.func @gemm(%A: !tile.desc<128x64xbf16>, %B: !tile.desc<256x64xbf16>, %C: !t
       }
     }
     warp.role @load warps(1) registers(40) {
+      %blocks = arith.maxsi %kb, %c1 : i32
       warp.for_each_tile (%i, %j) in (%m, %n) group(16) {
         %i0 = arith.muli %i, %c128 : i32
         %j0 = arith.muli %j, %c256 : i32
-        scf.for %k = %c0 to %kb step %c1 : i32 {
+        scf.for %k = %c0 to %blocks step %c1 : i32 {
           %t = warp.acquire %free
           %a, %b = warp.slot %t : !nv.memdesc<128x64xbf16>, !nv.memdesc<256x64xbf16>
           %k0 = arith.muli %k, %c64 : i32

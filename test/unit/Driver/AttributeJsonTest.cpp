@@ -12,7 +12,8 @@ static std::string convert(llvm::StringRef text) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   mlir::Attribute attribute = mlir::parseAttribute(text, &context);
   EXPECT_TRUE(attribute);
-  return attribute ? llvm::formatv("{0}", tileloom::attributeToJson(attribute)).str() : std::string();
+  return attribute ? llvm::formatv("{0}", tileloom::attributeToJson(attribute)).str()
+                   : std::string();
 }
 
 TEST(AttributeJson, Scalars) {

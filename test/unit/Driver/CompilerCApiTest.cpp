@@ -1,6 +1,7 @@
 //===- CompilerCApiTest.cpp - The compiler half of the C API ---------------------------------===//
 //
-// What a host sees: artifacts, diagnostics with places, and a process that goes on after every mistake.
+// What a host sees: artifacts, diagnostics with places, and a process that goes on after every
+// mistake.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -23,7 +24,9 @@ struct Outcome {
     const char *text = tileloomArtifactsGet(handle, kind, &size);
     return text ? std::string(text, size) : "<none>";
   }
-  bool has(uint32_t kind, const std::string &part) const { return get(kind).find(part) != std::string::npos; }
+  bool has(uint32_t kind, const std::string &part) const {
+    return get(kind).find(part) != std::string::npos;
+  }
 };
 } // namespace
 
@@ -66,7 +69,8 @@ TEST(CompilerCApi, EveryStageOfOneRun) {
   given.flags = 0;
   Outcome outcome(kernel, given);
   EXPECT_EQ(outcome.status, 0);
-  for (uint32_t kind : {TILELOOM_ARTIFACT_TILE, TILELOOM_ARTIFACT_WARP, TILELOOM_ARTIFACT_NV, TILELOOM_ARTIFACT_LLVM})
+  for (uint32_t kind : {TILELOOM_ARTIFACT_TILE, TILELOOM_ARTIFACT_WARP, TILELOOM_ARTIFACT_NV,
+                        TILELOOM_ARTIFACT_LLVM})
     EXPECT_TRUE(outcome.has(kind, "llvm.func @k"));
   EXPECT_TRUE(outcome.has(TILELOOM_ARTIFACT_LLVMIR, "define ptx_kernel void @k"));
   EXPECT_TRUE(outcome.has(TILELOOM_ARTIFACT_RECIPE, "\"kernel\": \"k\""));
@@ -75,21 +79,26 @@ TEST(CompilerCApi, EveryStageOfOneRun) {
 TEST(CompilerCApi, DiagnosticsHavePlaces) {
   Outcome outcome("llvm.func @k() {\n  %x = llvm.add %y, %y : i32\n}\n", options());
   EXPECT_EQ(outcome.status, 1);
-  EXPECT_TRUE(outcome.has(TILELOOM_ARTIFACT_DIAGNOSTICS, "test.mlir:2:17: error: use of undeclared SSA value name"))
+  EXPECT_TRUE(outcome.has(TILELOOM_ARTIFACT_DIAGNOSTICS,
+                          "test.mlir:2:17: error: use of undeclared SSA value name"))
       << outcome.get(TILELOOM_ARTIFACT_DIAGNOSTICS);
 }
 
 TEST(CompilerCApi, BadOptions) {
   TileloomCompileOptions given = options();
   given.target = "sm_80";
-  EXPECT_TRUE(Outcome(kernel, given).has(TILELOOM_ARTIFACT_DIAGNOSTICS, "error: unknown target 'sm_80'"));
+  EXPECT_TRUE(
+      Outcome(kernel, given).has(TILELOOM_ARTIFACT_DIAGNOSTICS, "error: unknown target 'sm_80'"));
   given.target = nullptr;
-  EXPECT_TRUE(Outcome(kernel, given).has(TILELOOM_ARTIFACT_DIAGNOSTICS, "error: no target is given"));
+  EXPECT_TRUE(
+      Outcome(kernel, given).has(TILELOOM_ARTIFACT_DIAGNOSTICS, "error: no target is given"));
   given = options(1u << 9);
-  EXPECT_TRUE(Outcome(kernel, given).has(TILELOOM_ARTIFACT_DIAGNOSTICS, "error: unknown bits in emit"));
+  EXPECT_TRUE(
+      Outcome(kernel, given).has(TILELOOM_ARTIFACT_DIAGNOSTICS, "error: unknown bits in emit"));
   given = options();
   given.size = 8;
-  EXPECT_TRUE(Outcome(kernel, given).has(TILELOOM_ARTIFACT_DIAGNOSTICS, "error: the options have size 8"));
+  EXPECT_TRUE(
+      Outcome(kernel, given).has(TILELOOM_ARTIFACT_DIAGNOSTICS, "error: the options have size 8"));
   given = options();
   given.lowerOptLevel = 4;
   EXPECT_EQ(Outcome(kernel, given).status, 1);
@@ -132,7 +141,8 @@ TEST(CompilerCApi, ThreadsCompileAlike) {
 }
 
 TEST(CompilerCApi, WithoutPtxasACubinIsOptional) {
-  // $PATH and the rest may hold a ptxas; a path that is given is taken as it is, so this asks for the search itself.
+  // $PATH and the rest may hold a ptxas; a path that is given is taken as it is, so this asks for
+  // the search itself.
   TileloomCompileOptions given = options();
   given.flags = TILELOOM_COMPILE_CUBIN_IF_POSSIBLE;
   setenv("PATH", "/nowhere", 1);
@@ -145,5 +155,6 @@ TEST(CompilerCApi, WithoutPtxasACubinIsOptional) {
   EXPECT_EQ(outcome.status, 0);
   EXPECT_EQ(outcome.get(TILELOOM_ARTIFACT_CUBIN), "<none>");
   given.emit = 1u << TILELOOM_ARTIFACT_CUBIN;
-  EXPECT_TRUE(Outcome(kernel, given).has(TILELOOM_ARTIFACT_DIAGNOSTICS, "error: ptxas was not found"));
+  EXPECT_TRUE(
+      Outcome(kernel, given).has(TILELOOM_ARTIFACT_DIAGNOSTICS, "error: ptxas was not found"));
 }

@@ -13,12 +13,15 @@ static std::string format(llvm::StringRef text) {
 TEST(ReportText, NothingThere) {
   EXPECT_EQ(format("3"), "");
   EXPECT_EQ(format("{}"), "target ?\n");
-  EXPECT_EQ(format(R"({"target": "sm_90a", "kernels": 7, "stages": {}, "ptxas": []})"), "target sm_90a\n");
+  EXPECT_EQ(format(R"({"target": "sm_90a", "kernels": 7, "stages": {}, "ptxas": []})"),
+            "target sm_90a\n");
 }
 
 TEST(ReportText, WrongKindsAreLeftOut) {
-  EXPECT_EQ(format(R"({"kernels": [1, {"name": "k", "launch": 3, "roles": {"a": 1}, "rings": [], "ptxas": "x"}]})"),
-            "target ?\nkernel k\n");
+  EXPECT_EQ(
+      format(
+          R"({"kernels": [1, {"name": "k", "launch": 3, "roles": {"a": 1}, "rings": [], "ptxas": "x"}]})"),
+      "target ?\nkernel k\n");
 }
 
 TEST(ReportText, RowsThatAreNotObjects) {
@@ -39,7 +42,8 @@ TEST(ReportText, Messages) {
   EXPECT_EQ(format(R"({"kernels": [{"name": "k", "ptxas": {"registers": 168, "messages": [
                       {"severity": "info", "code": "C7509", "text": "Serialised", "location": "a.py:3:1"}, 5]}}]})"),
             "target ?\nkernel k\n"
-            "  ptxas: 168 registers, 0 + 0 bytes spilled (stores + loads), 0 bytes stack, 0 barriers, 0 bytes static shared "
+            "  ptxas: 168 registers, 0 + 0 bytes spilled (stores + loads), 0 bytes stack, 0 "
+            "barriers, 0 bytes static shared "
             "memory\n"
             "  ptxas info: C7509: Serialised (a.py:3:1)\n");
 }

@@ -27,7 +27,8 @@ TEST(FatalErrors, InnermostCatches) {
   std::string inner, outer;
   bool innerOk = true;
   EXPECT_TRUE(runCatchingFatalErrors(
-      [&] { innerOk = runCatchingFatalErrors([] { llvm::report_fatal_error("inner"); }, inner); }, outer));
+      [&] { innerOk = runCatchingFatalErrors([] { llvm::report_fatal_error("inner"); }, inner); },
+      outer));
   EXPECT_FALSE(innerOk);
   EXPECT_EQ(inner, "inner");
   EXPECT_EQ(outer, "");

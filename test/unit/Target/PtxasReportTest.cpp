@@ -11,12 +11,13 @@
 using namespace tileloom;
 
 TEST(PtxasReport, CleanKernel) {
-  PtxasReport report = parsePtxasOutput("ptxas info    : 0 bytes gmem\n"
-                                        "ptxas info    : Compiling entry function 'gemm' for 'sm_90a'\n"
-                                        "ptxas info    : Function properties for gemm\n"
-                                        "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
-                                        "ptxas info    : Used 168 registers, used 16 barriers\n"
-                                        "ptxas info    : Compile time = 148.539 ms\n");
+  PtxasReport report =
+      parsePtxasOutput("ptxas info    : 0 bytes gmem\n"
+                       "ptxas info    : Compiling entry function 'gemm' for 'sm_90a'\n"
+                       "ptxas info    : Function properties for gemm\n"
+                       "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+                       "ptxas info    : Used 168 registers, used 16 barriers\n"
+                       "ptxas info    : Compile time = 148.539 ms\n");
   ASSERT_EQ(report.kernels.size(), 1u);
   EXPECT_EQ(report.kernels[0].name, "gemm");
   EXPECT_EQ(report.kernels[0].registers, 168u);
@@ -29,11 +30,11 @@ TEST(PtxasReport, CleanKernel) {
 }
 
 TEST(PtxasReport, Spills) {
-  PtxasReport report =
-      parsePtxasOutput("ptxas info    : Compiling entry function 'spill' for 'sm_90a'\n"
-                       "ptxas info    : Function properties for spill\n"
-                       "    232 bytes stack frame, 228 bytes spill stores, 224 bytes spill loads\n"
-                       "ptxas info    : Used 24 registers, used 1 barriers, 232 bytes cumulative stack size\n");
+  PtxasReport report = parsePtxasOutput(
+      "ptxas info    : Compiling entry function 'spill' for 'sm_90a'\n"
+      "ptxas info    : Function properties for spill\n"
+      "    232 bytes stack frame, 228 bytes spill stores, 224 bytes spill loads\n"
+      "ptxas info    : Used 24 registers, used 1 barriers, 232 bytes cumulative stack size\n");
   const PtxasKernel *kernel = report.find("spill");
   ASSERT_TRUE(kernel);
   EXPECT_EQ(kernel->stackBytes, 232u);
@@ -44,28 +45,30 @@ TEST(PtxasReport, Spills) {
 }
 
 TEST(PtxasReport, SharedAndConstantMemory) {
-  PtxasReport report = parsePtxasOutput(
-      "ptxas info    : Compiling entry function 'k' for 'sm_90a'\n"
-      "ptxas info    : Used 32 registers, used 1 barriers, 1024 bytes smem, 408 bytes cmem[0], 8 bytes cmem[2]\n");
+  PtxasReport report =
+      parsePtxasOutput("ptxas info    : Compiling entry function 'k' for 'sm_90a'\n"
+                       "ptxas info    : Used 32 registers, used 1 barriers, 1024 bytes smem, 408 "
+                       "bytes cmem[0], 8 bytes cmem[2]\n");
   EXPECT_EQ(report.kernels[0].sharedBytes, 1024u);
   EXPECT_EQ(report.kernels[0].constantBytes, 416u);
 }
 
 TEST(PtxasReport, SeveralKernelsAndAMessageBeforeThem) {
-  PtxasReport report = parsePtxasOutput(
-      "ptxas info    : (C7508) Potential Performance Loss: 'setmaxnreg' ignored; unable to determine register count at "
-      "entry.\n"
-      "ptxas info    : 0 bytes gmem\n"
-      "ptxas info    : Compiling entry function 'k2' for 'sm_90a'\n"
-      "ptxas info    : Function properties for k2\n"
-      "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
-      "ptxas info    : Used 255 registers, used 0 barriers\n"
-      "ptxas info    : Compile time = 4.161 ms\n"
-      "ptxas info    : Compiling entry function 'k' for 'sm_90a'\n"
-      "ptxas info    : Function properties for k\n"
-      "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
-      "ptxas info    : Used 8 registers, used 0 barriers\n"
-      "ptxas info    : Compile time = 0.995 ms\n");
+  PtxasReport report =
+      parsePtxasOutput("ptxas info    : (C7508) Potential Performance Loss: 'setmaxnreg' ignored; "
+                       "unable to determine register count at "
+                       "entry.\n"
+                       "ptxas info    : 0 bytes gmem\n"
+                       "ptxas info    : Compiling entry function 'k2' for 'sm_90a'\n"
+                       "ptxas info    : Function properties for k2\n"
+                       "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+                       "ptxas info    : Used 255 registers, used 0 barriers\n"
+                       "ptxas info    : Compile time = 4.161 ms\n"
+                       "ptxas info    : Compiling entry function 'k' for 'sm_90a'\n"
+                       "ptxas info    : Function properties for k\n"
+                       "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+                       "ptxas info    : Used 8 registers, used 0 barriers\n"
+                       "ptxas info    : Compile time = 0.995 ms\n");
   ASSERT_EQ(report.kernels.size(), 2u);
   EXPECT_EQ(report.find("k2")->registers, 255u);
   EXPECT_EQ(report.find("k")->registers, 8u);
@@ -77,10 +80,11 @@ TEST(PtxasReport, SeveralKernelsAndAMessageBeforeThem) {
 }
 
 TEST(PtxasReport, SerializedWgmma) {
-  PtxasReport report = parsePtxasOutput("ptxas info    : (C7509) Potential Performance Loss: wgmma.mma_async instructions "
-                                        "are serialized due to the presence of Extern calls in the function 'k'\n"
-                                        "ptxas info    : (C7517) warpgroup.wait is injected in around line 15 by compiler "
-                                        "to allow use of registers defined by GMMA in function 'k'\n");
+  PtxasReport report = parsePtxasOutput(
+      "ptxas info    : (C7509) Potential Performance Loss: wgmma.mma_async instructions "
+      "are serialized due to the presence of Extern calls in the function 'k'\n"
+      "ptxas info    : (C7517) warpgroup.wait is injected in around line 15 by compiler "
+      "to allow use of registers defined by GMMA in function 'k'\n");
   ASSERT_EQ(report.messages.size(), 2u);
   EXPECT_EQ(report.messages[0].severity, PtxasSeverity::Info);
   EXPECT_EQ(report.messages[0].code, "C7509");
@@ -92,10 +96,11 @@ TEST(PtxasReport, SerializedWgmma) {
 }
 
 TEST(PtxasReport, TooFewRegisters) {
-  PtxasReport report = parsePtxasOutput(
-      "ptxas fatal   : (C7602) Insufficient registers (80) to compile instruction at line 296 in function sample. Try to "
-      "compile with register target of 154 or higher.\n"
-      "ptxas fatal   : Ptx assembly aborted due to errors\n");
+  PtxasReport report =
+      parsePtxasOutput("ptxas fatal   : (C7602) Insufficient registers (80) to compile instruction "
+                       "at line 296 in function sample. Try to "
+                       "compile with register target of 154 or higher.\n"
+                       "ptxas fatal   : Ptx assembly aborted due to errors\n");
   ASSERT_EQ(report.messages.size(), 2u);
   EXPECT_EQ(report.messages[0].severity, PtxasSeverity::Fatal);
   EXPECT_EQ(report.messages[0].code, "C7602");
@@ -105,12 +110,13 @@ TEST(PtxasReport, TooFewRegisters) {
 }
 
 TEST(PtxasReport, ErrorsHaveLines) {
-  PtxasReport report =
-      parsePtxasOutput("ptxas bad2.ptx, line 40; error   : Not a name of any known instruction: 'movx'\n"
-                       "ptxas /a, line 9; b.ptx, line 155; error   : Instruction 'wgmma.fence' cannot be compiled for "
-                       "architecture 'sm_100a'\n"
-                       "ptxas x.ptx, line 7; warning : Something\n"
-                       "ptxas fatal   : Value 'sm_91a' is not defined for option 'gpu-name'\n");
+  PtxasReport report = parsePtxasOutput(
+      "ptxas bad2.ptx, line 40; error   : Not a name of any known instruction: 'movx'\n"
+      "ptxas /a, line 9; b.ptx, line 155; error   : Instruction 'wgmma.fence' cannot be compiled "
+      "for "
+      "architecture 'sm_100a'\n"
+      "ptxas x.ptx, line 7; warning : Something\n"
+      "ptxas fatal   : Value 'sm_91a' is not defined for option 'gpu-name'\n");
   ASSERT_EQ(report.messages.size(), 4u);
   EXPECT_EQ(report.messages[0].severity, PtxasSeverity::Error);
   EXPECT_EQ(report.messages[0].ptxLine, 40u);
@@ -122,17 +128,19 @@ TEST(PtxasReport, ErrorsHaveLines) {
 }
 
 TEST(PtxasReport, UnresolvedExtern) {
-  PtxasReport report = parsePtxasOutput("ptxas warning : Unresolved extern variable 'buffer' in whole program compilation, "
-                                        "ignoring extern qualifier\n");
+  PtxasReport report = parsePtxasOutput(
+      "ptxas warning : Unresolved extern variable 'buffer' in whole program compilation, "
+      "ignoring extern qualifier\n");
   ASSERT_EQ(report.messages.size(), 1u);
   EXPECT_EQ(report.messages[0].severity, PtxasSeverity::Warning);
   EXPECT_FALSE(report.messages[0].isPerformanceLoss());
 }
 
 TEST(PtxasReport, StrangeTextIsKept) {
-  PtxasReport report = parsePtxasOutput("\n\nhello\nptxas\nptxas info\nptxas , line ; error :\n(C\nptxas info : (C\n"
-                                        "ptxas info : (Cx7) y\nptxas info : Used many registers, used\n"
-                                        "ptxas info : Compile time = soon\n    x bytes stack frame\nfunction '\r\n");
+  PtxasReport report =
+      parsePtxasOutput("\n\nhello\nptxas\nptxas info\nptxas , line ; error :\n(C\nptxas info : (C\n"
+                       "ptxas info : (Cx7) y\nptxas info : Used many registers, used\n"
+                       "ptxas info : Compile time = soon\n    x bytes stack frame\nfunction '\r\n");
   EXPECT_GE(report.unknown.size(), 5u);
   EXPECT_TRUE(parsePtxasOutput("").messages.empty());
 }

@@ -1,0 +1,322 @@
+//===- RingInputs.cpp - The scalars that decide trip counts -------------------------------===//
+//
+// A backward walk from every bound, condition and skip count of control flow that contains ring
+// operations. What the walk passes is computed when a role is traced; where it stops is a leaf with
+// values to try. The walk carries the unit of a leaf (the constants that it is divided by), so that
+// a loop over (K + 63) / 64 blocks gets the trip counts wanted.
+//
+//===--------------------------------------------------------------------------------------===//
+
+#include "tileloom/Analysis/RingInputs.h"
+
+#include "dialects/Warp/Warp.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+#include <numeric>
+#include <set>
+
+using namespace mlir;
+using namespace tileloom;
+using namespace tileloom::rings;
+
+static std::optional<int64_t> constantOf(Value value) {
+  Operation *op = value.getDefiningOp();
+  APInt constant;
+  if (op && matchPattern(value, m_ConstantInt(&constant)) && constant.getSignificantBits() <= 32)
+    return constant.getSExtValue();
+  return std::nullopt;
+}
+
+/// Adds `how` to the mark of a value; returns whether that changed it.
+bool Inputs::merge(Value value, const Mark &how) {
+  auto [it, fresh] = marks.try_emplace(value, how);
+  if (fresh)
+    return true;
+  Mark &mark = it->second;
+  bool changed = how.unit > mark.unit || how.mostTiles > mark.mostTiles || how.tile > mark.tile ||
+                 how.inner > mark.inner || how.extra > mark.extra;
+  mark.unit = std::max(mark.unit, how.unit);
+  mark.mostTiles = std::max(mark.mostTiles, how.mostTiles);
+  mark.tile |= how.tile;
+  mark.inner |= how.inner;
+  mark.extra |= how.extra;
+  for (int64_t depth : how.depths)
+    if (!llvm::is_contained(mark.depths, depth)) {
+      mark.depths.push_back(depth);
+      changed = true;
+    }
+  return changed;
+}
+
+void Inputs::mark(Value value, const Mark &how) {
+  if (!merge(value, how))
+    return;
+  // An operand that only shifts or scales what decides: its own size is not worth varying.
+  Mark factor;
+  auto yielded = [](Region &region, unsigned index) {
+    return region.front().getTerminator()->getOperand(index);
+  };
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    Operation *parent = argument.getOwner()->getParentOp();
+    unsigned index = argument.getArgNumber();
+    if (auto loop = dyn_cast<scf::ForOp>(parent)) {
+      if (index == 0) {
+        for (Value bound : {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()})
+          mark(bound, factor);
+        return;
+      }
+      mark(loop.getInitArgs()[index - 1], how);
+      mark(yielded(loop.getRegion(), index - 1), how);
+    } else if (auto loop = dyn_cast<scf::WhileOp>(parent)) {
+      if (argument.getOwner()->getParent() == &loop.getBefore()) {
+        mark(loop.getInits()[index], how);
+        mark(yielded(loop.getAfter(), index), how);
+      } else {
+        mark(yielded(loop.getBefore(), index + 1), how);
+      }
+    } else if (auto loop = dyn_cast<warp::ForEachTileOp>(parent)) {
+      mark(loop.getM(), factor);
+      mark(loop.getN(), factor);
+    }
+    return;
+  }
+  Operation *op = value.getDefiningOp();
+  unsigned index = cast<OpResult>(value).getResultNumber();
+  if (fixedValue(op, 0, 0, 1))
+    return;
+  if (auto branch = dyn_cast<scf::IfOp>(op)) {
+    Mark condition = factor;
+    condition.extra = true;
+    mark(branch.getCondition(), condition);
+    mark(yielded(branch.getThenRegion(), index), how);
+    mark(yielded(branch.getElseRegion(), index), how);
+  } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    for (Value bound : {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()})
+      mark(bound, factor);
+    mark(loop.getInitArgs()[index], how);
+    mark(yielded(loop.getRegion(), index), how);
+  } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+    mark(yielded(loop.getBefore(), 0), factor);
+    mark(yielded(loop.getBefore(), index + 1), how);
+  } else if (isScalarOp(op)) {
+    Mark left = how, right = how;
+    std::optional<int64_t> constant =
+        op->getNumOperands() == 2 ? constantOf(op->getOperand(1)) : std::nullopt;
+    bool division = isa<arith::DivUIOp, arith::DivSIOp, arith::CeilDivUIOp, arith::CeilDivSIOp,
+                        arith::FloorDivSIOp>(op);
+    // Skip counts and stages are divided too, but no trip count comes of the quotient.
+    bool counts = how.tile || how.inner || how.extra;
+    if (constant && *constant > 0 && counts) {
+      if (division)
+        left.unit *= *constant;
+      else if (isa<arith::ShRUIOp, arith::ShRSIOp>(op) && *constant < 16)
+        left.unit <<= *constant;
+      else if (isa<arith::MulIOp>(op))
+        left.unit = std::max<int64_t>(1, left.unit / *constant);
+      left.unit = std::min<int64_t>(left.unit, 1 << 20);
+    } else if (division || isa<arith::MulIOp, arith::RemUIOp, arith::RemSIOp>(op)) {
+      right = factor;
+    }
+    for (OpOperand &operand : op->getOpOperands())
+      mark(operand.get(), operand.getOperandNumber() == 0 ? left : right);
+  } else {
+    for (Value operand : op->getOperands())
+      if (operand.getType().isIntOrIndex())
+        mark(operand, factor);
+  }
+}
+
+void Inputs::addLeaf(Value value, llvm::StringMap<int32_t> &functions) {
+  Leaf leaf;
+  leaf.value = value;
+  Operation *op = value.getDefiningOp();
+  if (!op) {
+    if (!isa<FunctionOpInterface>(cast<BlockArgument>(value).getOwner()->getParentOp()))
+      return;
+    leaf.kind = Leaf::Argument;
+  } else if (fixedValue(op, 0, 0, 1) || isScalarOp(op) ||
+             isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op)) {
+    return;
+  } else if (isa<nv::AtomicAddOp>(op)) {
+    leaf.kind = Leaf::Counter;
+  } else {
+    bool tiles = llvm::any_of(op->getOperandTypes(), llvm::IsaPred<ShapedType>);
+    leaf.kind = tiles || op->getNumRegions() ? Leaf::Data : Leaf::Function;
+  }
+  if (leaf.kind == Leaf::Function) {
+    // The same operation in another role, up to operands that are computed alike, gives the same
+    // value.
+    std::string key;
+    llvm::raw_string_ostream stream(key);
+    stream << op->getName() << op->getAttrDictionary() << cast<OpResult>(value).getResultNumber();
+    for (Value operand : op->getOperands()) {
+      bool outside = !operand.getDefiningOp() ||
+                     operand.getDefiningOp()->getParentRegion() != op->getParentRegion();
+      stream << ' ' << (outside ? operand.getAsOpaquePointer() : nullptr);
+    }
+    auto [it, fresh] = functions.try_emplace(key, leaves.size());
+    leafIndex[value] = it->second;
+    if (!fresh)
+      return;
+  } else {
+    leafIndex[value] = leaves.size();
+  }
+  leaves.push_back(leaf);
+}
+
+void Inputs::analyze(Operation *root, llvm::function_ref<bool(Operation *)> isRing,
+                     llvm::function_ref<int64_t(Operation *)> ringDepth, int64_t tripLimit) {
+  llvm::SmallDenseSet<Value> whileConditions;
+  root->walk([&](Operation *op) {
+    if (isRing(op)) { // skip counts, stages and phases
+      if (isa<warp::SkipOp, warp::AcquireOp>(op))
+        for (Value operand : op->getOperands().drop_front())
+          mark(operand, Mark());
+      return;
+    }
+    if (!isa<scf::ForOp, scf::IfOp, scf::WhileOp, warp::ForEachTileOp>(op))
+      return;
+    Mark how;
+    bool loopInside = false;
+    op->walk([&](Operation *inner) {
+      loopInside |= inner != op && isa<scf::ForOp, scf::WhileOp>(inner);
+      if (int64_t depth = isRing(inner) ? ringDepth(inner) : 0)
+        if (!llvm::is_contained(how.depths, depth))
+          how.depths.push_back(depth);
+    });
+    if (how.depths.empty())
+      return;
+    if (auto role = op->getParentOfType<warp::RoleOp>())
+      how.mostTiles = std::max<int64_t>(how.mostTiles, role.getReplicas() + 1);
+    bool outermost = !op->getParentOfType<scf::ForOp>() && !op->getParentOfType<scf::WhileOp>() &&
+                     !op->getParentOfType<warp::ForEachTileOp>();
+    if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      Mark condition;
+      condition.extra = true;
+      mark(branch.getCondition(), condition);
+    } else if (auto loop = dyn_cast<warp::ForEachTileOp>(op)) {
+      how.tile = true;
+      mark(loop.getM(), how);
+      mark(loop.getN(), Mark());
+    } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      bool launch = !constantOf(loop.getLowerBound());
+      how.tile = outermost && (loopInside || launch);
+      how.inner = !how.tile;
+      // Replicas that start at different tiles stride over all of them: odd counts matter.
+      if (std::optional<int64_t> step = launch ? std::nullopt : constantOf(loop.getStep()))
+        how.unit = std::max<int64_t>(1, *step);
+      mark(loop.getUpperBound(), how);
+      mark(loop.getLowerBound(), Mark());
+      mark(loop.getStep(), Mark());
+      std::optional<int64_t> lower = constantOf(loop.getLowerBound()),
+                             upper = constantOf(loop.getUpperBound());
+      constantTripsExceedLimit |=
+          tripLimit && lower && upper && (*upper - *lower) / how.unit >= tripLimit;
+    } else {
+      auto whileLoop = cast<scf::WhileOp>(op);
+      how.tile = outermost && loopInside;
+      how.inner = !how.tile;
+      Value condition = whileLoop.getBefore().front().getTerminator()->getOperand(0);
+      mark(condition, how);
+      whileConditions.insert(condition);
+    }
+  });
+
+  llvm::StringMap<int32_t> functions;
+  root->walk([&](Operation *op) {
+    for (Value operand : op->getOperands())
+      if (relevant(operand) && !leafIndex.contains(operand))
+        addLeaf(operand, functions);
+  });
+  for (auto [value, index] : leafIndex) {
+    const Mark &how = marks[value];
+    Leaf &leaf = leaves[index];
+    std::set<int64_t> values(leaf.candidates.begin(), leaf.candidates.end());
+    bool loops = how.tile || how.inner;
+    if (value.getType().isInteger(1)) {
+      leaf.decidesWhile |= loops && leaf.kind != Leaf::Argument && whileConditions.contains(value);
+      if (!leaf.decidesWhile)
+        values.insert({0, 1});
+    }
+    if (how.tile) {
+      for (int64_t trips = 0; trips <= how.mostTiles; ++trips)
+        values.insert(trips * how.unit);
+    } else if (how.inner && (leaf.decidesWhile || !value.getType().isInteger(1))) {
+      values.insert({0, how.unit, 2 * how.unit});
+      for (int64_t depth : how.depths)
+        for (int64_t trips : {depth, depth + 1, 2 * depth + 1})
+          values.insert(trips * how.unit);
+      if (tripLimit)
+        values.erase(values.lower_bound(tripLimit * how.unit), values.end());
+      if (how.unit > 1) // a ragged end
+        values.insert(how.unit + 1);
+    } else if (how.extra && !value.getType().isInteger(1)) {
+      values.insert({0, how.unit, 2 * how.unit});
+    } else if (values.empty()) {
+      values.insert(how.unit);
+    }
+    leaf.candidates.assign(values.begin(), values.end());
+  }
+}
+
+const Leaf *Inputs::leafOf(Value value) const {
+  auto it = leafIndex.find(value);
+  return it == leafIndex.end() ? nullptr : &leaves[it->second];
+}
+
+int64_t Inputs::valueOf(Value value, const Valuation &valuation, uint64_t context) const {
+  int32_t index = leafIndex.lookup(value);
+  const Leaf &leaf = leaves[index];
+  int64_t chosen = leaf.candidates[valuation[index]];
+  switch (leaf.kind) {
+  case Leaf::Argument:
+    return chosen;
+  case Leaf::Counter:
+    return context;
+  case Leaf::Function:
+  case Leaf::Data:
+    if (leaf.decidesWhile) // true `chosen` times, then false once
+      return context % (chosen + 1) < static_cast<uint64_t>(chosen);
+    return leaf.candidates[(valuation[index] + context) % leaf.candidates.size()];
+  }
+  return 0;
+}
+
+std::vector<Valuation> Inputs::enumerate(size_t limit, bool &complete) const {
+  size_t product = 1;
+  for (const Leaf &leaf : leaves)
+    product =
+        std::min(product * (leaf.kind == Leaf::Counter ? 1 : leaf.candidates.size()), limit + 1);
+  complete = product <= limit;
+  std::vector<Valuation> result;
+  Valuation current(leaves.size(), 0);
+  if (complete) {
+    while (true) {
+      result.push_back(current);
+      size_t leaf = leaves.size();
+      while (leaf-- > 0) {
+        if (leaves[leaf].kind != Leaf::Counter &&
+            ++current[leaf] < static_cast<int32_t>(leaves[leaf].candidates.size()))
+          break;
+        current[leaf] = 0;
+      }
+      if (leaf == static_cast<size_t>(-1))
+        return result;
+    }
+  }
+  // Every leaf alone, with the others at each of a few levels.
+  for (size_t level : {0, 1, 2, 3, 5})
+    for (size_t leaf = 0; leaf < leaves.size(); ++leaf)
+      for (size_t choice = 0; choice < leaves[leaf].candidates.size() && result.size() < limit;
+           ++choice) {
+        for (size_t other = 0; other < leaves.size(); ++other)
+          current[other] = std::min(level, leaves[other].candidates.size() - 1);
+        current[leaf] = choice;
+        result.push_back(current);
+      }
+  return result;
+}

@@ -1,0 +1,339 @@
+//===- RingProgram.cpp - Who uses which ring ----------------------------------------------===//
+//
+// Collects rings, orders, buffers and roles of a warp.specialize, numbers barriers and storage, and
+// checks what does not depend on trip counts: each buffer's rings have one start, every ring that
+// is waited for is released to and the other way round, a ring that crosses CTAs has a cluster to
+// cross, and bulk_read stays within a role.
+//
+//===--------------------------------------------------------------------------------------===//
+
+#include "tileloom/Analysis/RingProgram.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace tileloom;
+using namespace tileloom::rings;
+
+static bool isRingOp(Operation *op) {
+  return isa<warp::AcquireOp, warp::ReleaseOp, warp::SkipOp, warp::AwaitOp, warp::PassOp,
+             warp::StoreOp>(op);
+}
+
+static Value ringOperand(Operation *op) {
+  if (auto release = dyn_cast<warp::ReleaseOp>(op))
+    return release.getRing();
+  if (auto store = dyn_cast<warp::StoreOp>(op))
+    return store.getRing();
+  return op->getOperand(0);
+}
+
+static bool addUnique(SmallVector<int32_t> &list, int32_t value) {
+  if (llvm::is_contained(list, value))
+    return false;
+  list.push_back(value);
+  return true;
+}
+
+/// Whether a value is computed from the replica index. Looks through what loops carry, not at how
+/// often they run.
+static bool dependsOnReplica(Value value, llvm::SmallDenseSet<Value> &seen) {
+  if (!value || !seen.insert(value).second)
+    return false;
+  auto any = [&](auto values) {
+    return llvm::any_of(values, [&](Value operand) { return dependsOnReplica(operand, seen); });
+  };
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    Operation *parent = argument.getOwner()->getParentOp();
+    unsigned index = argument.getArgNumber();
+    if (auto loop = dyn_cast<scf::ForOp>(parent))
+      return index &&
+             any(ValueRange{loop.getInitArgs()[index - 1], loop.getYieldedValues()[index - 1]});
+    if (auto loop = dyn_cast<scf::WhileOp>(parent))
+      return any(loop.getInits()) || any(loop.getYieldedValues());
+    return false;
+  }
+  Operation *def = value.getDefiningOp();
+  if (auto loop = dyn_cast<scf::ForOp>(def)) {
+    unsigned index = cast<OpResult>(value).getResultNumber();
+    return any(ValueRange{loop.getInitArgs()[index], loop.getYieldedValues()[index]});
+  }
+  for (Region &region : def->getRegions())
+    if (!region.empty() && any(region.front().getTerminator()->getOperands()))
+      return true;
+  return isa<warp::ReplicaIndexOp>(def) || any(def->getOperands());
+}
+
+FailureOr<RingProgram> RingProgram::get(warp::SpecializeOp specialize) {
+  RingProgram program;
+  program.specialize = specialize;
+  if (failed(program.collect()) || failed(program.checkStructure()))
+    return failure();
+  program.findRelevant();
+  return program;
+}
+
+LogicalResult RingProgram::collect() {
+  auto launch = warp::LaunchAttr();
+  if (auto function = specialize->getParentOfType<FunctionOpInterface>())
+    launch = function->getAttrOfType<warp::LaunchAttr>(warp::launchAttrName);
+  int64_t cluster = launch ? launch.getCluster() : 1;
+
+  for (warp::RoleOp role : specialize.getBody().getOps<warp::RoleOp>()) {
+    roles.push_back({role, static_cast<int32_t>(role.getReplicas()), role->hasAttr("leader"), {}});
+    WalkResult result = role.walk([&](Operation *op) -> WalkResult {
+      if (!isRingOp(op))
+        return WalkResult::advance();
+      Value value = ringOperand(op);
+      if (ringOf.contains(value))
+        return WalkResult::advance();
+      RingInfo info;
+      info.value = value;
+      info.op = value.getDefiningOp<warp::RingOp>();
+      if (auto order = value.getDefiningOp<warp::OrderOp>()) {
+        info.instances = order.getReplicas();
+        if (info.instances != roles.back().replicas)
+          return op->emitOpError("expected an order for the ")
+                     << role.getReplicas() << " replicas of role @" << role.getSymName()
+                     << ", found one for " << info.instances,
+                 WalkResult::interrupt();
+      } else if (!info.op) {
+        return op->emitOpError("ring: expected the result of warp.ring, found another value"),
+               WalkResult::interrupt();
+      } else {
+        info.depth = info.op.getBuffer().getType().getDepth();
+        info.released = info.op.getReleased();
+        info.shared = info.op.getScope() != warp::Scope::Cta;
+        if (info.shared) {
+          if (cluster < 2)
+            return info.op.emitOpError("scope ")
+                       << warp::stringifyScope(info.op.getScope())
+                       << ": expected a launch in clusters of at least 2 CTAs, found " << cluster,
+                   WalkResult::interrupt();
+          ctas = 2;
+        }
+      }
+      ringOf[value] = rings.size();
+      rings.push_back(info);
+      return WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      return failure();
+  }
+  for (size_t role = 0; role < roles.size(); ++role)
+    collectRole(role);
+
+  int32_t maxReplicas = 1;
+  for (const RoleInfo &role : roles)
+    maxReplicas = std::max(maxReplicas, role.replicas);
+  llvm::DenseMap<Value, int32_t> bufferOf;
+  int32_t barriers = 0, storage = 0;
+  for (auto [index, ring] : llvm::enumerate(rings)) {
+    if (ring.op) {
+      Value value = ring.op.getBuffer();
+      auto op = value.getDefiningOp<warp::BufferOp>();
+      auto [it, fresh] = bufferOf.try_emplace(value, buffers.size());
+      if (fresh) {
+        BufferInfo info;
+        info.value = value;
+        info.depth = ring.depth;
+        info.instances = op && op.getPerReplica() ? maxReplicas : 1;
+        info.firstStorage = storage;
+        storage += info.depth * info.instances * ctas;
+        buffers.push_back(info);
+      }
+      ring.buffer = it->second;
+      ring.instances = buffers[ring.buffer].instances;
+      buffers[ring.buffer].rings.push_back(index);
+    }
+    ring.firstBarrier = barriers;
+    barriers += ctas * ring.instances * ring.depth;
+  }
+  return success();
+}
+
+void RingProgram::collectRole(int32_t index) {
+  RoleInfo &role = roles[index];
+  role.op.walk([&](Operation *op) {
+    if (isRingOp(op)) {
+      siteOf[op] = sites.size();
+      sites.push_back(op);
+      int32_t ring = ringOf.lookup(ringOperand(op));
+      if (isa<warp::AcquireOp, warp::AwaitOp, warp::StoreOp>(op))
+        addUnique(rings[ring].acquirers, index);
+      if (isa<warp::ReleaseOp, warp::PassOp, warp::StoreOp>(op))
+        addUnique(rings[ring].releasers, index);
+      auto tiles = op->getParentOfType<warp::ForEachTileOp>();
+      bool alternates = tiles && tiles.getStep() == warp::TileStep::Replica && role.replicas > 1;
+      auto acquire = dyn_cast<warp::AcquireOp>(op);
+      if (acquire && acquire.getStage() && role.replicas > 1) { // skips have become arithmetic
+        llvm::SmallDenseSet<Value> seen;
+        bool shifted = dependsOnReplica(acquire.getStage(), seen) ||
+                       dependsOnReplica(acquire.getPhase(), seen);
+        placed |= shifted;
+        alternates |= shifted;
+      }
+      if (isa<warp::SkipOp>(op) || (alternates && acquire))
+        role.alternating.insert(ring);
+      return;
+    }
+    // Views are found by walking back from the operations that use them.
+    if (!isa_and_nonnull<nv::NVDialect>(op->getDialect()))
+      return;
+    for (Value operand : op->getOperands()) {
+      while (Operation *def = operand.getDefiningOp()) {
+        if (auto slot = dyn_cast<warp::SlotOp>(def)) {
+          if (auto acquire = slot.getToken().getDefiningOp<warp::AcquireOp>()) {
+            if (!touches.contains(op))
+              touchers.push_back(op);
+            touches[op].push_back(acquire);
+          }
+          break;
+        }
+        if (!isa<nv::MemDescType>(operand.getType()) || !def->getNumOperands())
+          break;
+        operand = def->getOperand(0);
+      }
+    }
+  });
+}
+
+SmallVector<int32_t, 2> RingProgram::targets(int32_t index, int32_t cta) const {
+  const RingInfo &ring = rings[index];
+  if (!ring.shared)
+    return {cta};
+  bool all = llvm::any_of(ring.acquirers, [&](int32_t role) { return !roles[role].leader; });
+  SmallVector<int32_t, 2> result;
+  for (int32_t target = 0; target < (all ? ctas : 1); ++target)
+    result.push_back(target);
+  return result;
+}
+
+int32_t RingProgram::expectedArrivals(int32_t index) const {
+  const RingInfo &ring = rings[index];
+  if (!ring.op)
+    return 1;
+  int32_t count = 0;
+  for (int32_t index : ring.releasers) {
+    const RoleInfo &role = roles[index];
+    bool alternates = llvm::any_of(buffers[ring.buffer].rings,
+                                   [&](int32_t other) { return role.alternating.contains(other); });
+    int32_t replicas = alternates || ring.instances > 1 ? 1 : role.replicas;
+    count += replicas * (ring.shared && !role.leader ? ctas : 1);
+  }
+  return count;
+}
+
+/// Replicas that hold the same slot may each write their part of it, but not all of it.
+LogicalResult RingProgram::checkWholeSlot(Operation *op, int32_t ring) const {
+  auto role = llvm::find_if(roles, [&](const RoleInfo &info) { return info.op->isAncestor(op); });
+  if (role->replicas == 1 || rings[ring].instances > 1 || role->alternating.contains(ring))
+    return success();
+  return op->emitOpError("in role @")
+         << role->op.getSymName() << ": expected a buffer per_replica or a part of the slot, found "
+         << role->replicas << " replicas that write all of the same slot";
+}
+
+LogicalResult RingProgram::checkStructure() const {
+  for (const BufferInfo &buffer : buffers) {
+    const RingInfo *start = nullptr;
+    for (int32_t index : buffer.rings) {
+      const RingInfo &ring = rings[index];
+      warp::RingOp op = ring.op;
+      if (ring.released && start) {
+        InFlightDiagnostic diag =
+            op.emitOpError("released: expected one ring of a buffer to start released, found two");
+        diag.attachNote(start->value.getLoc()) << "the other one is here";
+        return diag;
+      }
+      if (ring.released)
+        start = &ring;
+      if (ring.acquirers.empty())
+        return op.emitOpError("is never acquired: slots released to it are lost");
+      if (ring.releasers.empty())
+        return op.emitOpError("is never released to: ")
+               << (ring.released ? "its slots are not used again"
+                                 : "who acquires it waits forever");
+    }
+    if (!start) {
+      Operation *op = buffer.value.getDefiningOp();
+      op = op ? op : rings[buffer.rings.front()].value.getDefiningOp();
+      return op->emitOpError(
+          "expected one of its rings to start released, found none: nothing ever starts");
+    }
+  }
+  LogicalResult result = success();
+  for (Operation *op : sites) {
+    int32_t index = ringOf.lookup(ringOperand(op));
+    const RingInfo &ring = rings[index];
+    if (isa<warp::StoreOp>(op) && failed(checkWholeSlot(op, index)))
+      return failure();
+    auto release = dyn_cast<warp::ReleaseOp>(op);
+    if (!release || release.getKind() != warp::ReleaseKind::BulkRead)
+      continue;
+    auto role = op->getParentOfType<warp::RoleOp>();
+    for (int32_t acquirer : ring.acquirers) {
+      warp::RoleOp other = roles[acquirer].op;
+      if (other != role) {
+        InFlightDiagnostic diag = release.emitOpError("bulk_read: expected a ring that only role @")
+                                  << role.getSymName() << " acquires, found one that role @"
+                                  << other.getSymName() << " acquires too";
+        diag.attachNote(ring.value.getLoc()) << "the ring is here";
+        result = failure();
+      }
+    }
+  }
+  for (Operation *op : touchers) {
+    const auto &acquires = touches.find(op)->second;
+    auto store = dyn_cast<nv::LocalStoreOp>(op);
+    if (store && store.getView().getDefiningOp<warp::SlotOp>()) {
+      warp::AcquireOp acquire = acquires.front();
+      if (failed(checkWholeSlot(op, ringOf.lookup(acquire.getRing()))))
+        return failure();
+    }
+    auto load = dyn_cast<nv::TmaLoadOp>(op);
+    if (!load || !load.getMulticast())
+      continue;
+    warp::AcquireOp acquire = acquires.front();
+    for (Operation *user : acquire.getToken().getUsers()) {
+      auto release = dyn_cast<warp::ReleaseOp>(user);
+      const RingInfo *ring = release ? &rings[ringOf.lookup(release.getRing())] : nullptr;
+      if (ring && !ring->shared) {
+        InFlightDiagnostic diag = load->emitOpError("multicast: expected the slot to be released "
+                                                    "to a ring of scope cluster, found scope cta");
+        diag.attachNote(release.getLoc()) << "released here";
+        return diag;
+      }
+    }
+  }
+  return result;
+}
+
+/// Chooses the operations that tracing looks at, in each block.
+void RingProgram::findRelevant() {
+  auto depth = [&](Operation *op) -> int64_t {
+    return rings[ringOf.lookup(ringOperand(op))].depth;
+  };
+  int64_t tripLimit = 0;
+  for (const RoleInfo &role : roles)
+    for (int32_t ring : role.alternating)
+      if (int64_t limit = 2 * rings[ring].depth / std::max(1, role.replicas - 1); placed)
+        tripLimit = tripLimit ? std::min(tripLimit, limit) : limit;
+  inputs.analyze(specialize, isRingOp, depth, tripLimit);
+  llvm::SmallPtrSet<Operation *, 32> keep;
+  specialize.walk([&](Operation *op) {
+    bool hardware = isa<nv::WgmmaOp, nv::WgmmaWaitOp, nv::TmaLoadOp, nv::TmaStoreOp, nv::BulkWaitOp,
+                        nv::ScalarStoreOp>(op);
+    bool scalar =
+        llvm::any_of(op->getResults(), [&](Value result) { return inputs.relevant(result); });
+    if (!isRingOp(op) && !hardware && !scalar)
+      return;
+    for (Operation *up = op; up != specialize && keep.insert(up).second; up = up->getParentOp())
+      ;
+  });
+  specialize.walk([&](Operation *op) {
+    if (keep.contains(op))
+      relevant[op->getBlock()].push_back(op);
+  });
+}

@@ -1,0 +1,94 @@
+//===- RingTracer.h - Running one agent on chosen scalars -----------------------*- C++ -*-===//
+//
+// The interpreter behind RingProgram::trace: one Tracer runs one replica of a role in one CTA and
+// appends its steps and tenures to a model.
+//
+//===--------------------------------------------------------------------------------------===//
+
+#ifndef TILELOOM_LIB_ANALYSIS_RINGTRACER_H
+#define TILELOOM_LIB_ANALYSIS_RINGTRACER_H
+
+#include "tileloom/Analysis/RingProgram.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <map>
+#include <tuple>
+
+namespace tileloom::rings {
+
+/// Scalars left in slots by other agents: (ring of the buffer, instance, position, view index) ->
+/// value.
+using SlotScalars = std::map<std::tuple<int32_t, int32_t, int64_t, int64_t>, int64_t>;
+
+struct Token {
+  int32_t ring = -1;
+  int64_t position = 0;
+  size_t tenure = 0;
+  bool released = false, filled = false, drained = true;
+  int64_t lastRead = 0; ///< ordinal of the last nv.wgmma that reads the slot
+  mlir::Operation *release = nullptr, *user = nullptr;
+};
+
+class Tracer {
+public:
+  Tracer(const RingProgram &program, const Valuation &valuation, Model &model, SlotScalars &scalars,
+         size_t maxSteps, TraceFault &fault)
+      : program(program), valuation(valuation), model(model), scalars(scalars), maxSteps(maxSteps),
+        fault(fault) {}
+
+  /// Returns whether the agent ran to its end.
+  bool run(int32_t roleIndex, int32_t replicaIndex, int32_t ctaIndex);
+
+  bool truncated = false;
+
+private:
+  const RingProgram &program;
+  const Valuation &valuation;
+  Model &model;
+  SlotScalars &scalars;
+  size_t maxSteps;
+  TraceFault &fault;
+
+  const RoleInfo *role = nullptr;
+  int32_t replica = 0, cta = 0, agent = 0;
+  bool skipping = false; ///< in a tile that another replica takes
+  llvm::DenseMap<mlir::Value, int64_t> env;
+  llvm::DenseMap<mlir::Operation *, Token> tokens;
+  llvm::DenseMap<mlir::Operation *, int64_t> executions;
+  std::vector<int64_t> next, passed; ///< per ring: position of the next acquire, passes so far
+  int64_t issued = 0, retired = 0;   ///< nv.wgmma
+  size_t operations = 0;
+
+  // RingTraceFlow.cpp: control flow and scalars.
+  bool runBlock(mlir::Block &block);
+  /// Counts an operation; false once there have been too many.
+  bool tick();
+  bool execute(mlir::scf::ForOp loop);
+  bool execute(mlir::scf::WhileOp loop);
+  bool execute(mlir::scf::IfOp branch);
+  bool execute(warp::ForEachTileOp loop);
+  void executeScalar(mlir::Operation *op);
+  void assign(mlir::ValueRange to, mlir::ValueRange from);
+  std::optional<int64_t> lookup(mlir::Value value) const;
+  /// The place in a slot that a scalar access names, if it is a slot.
+  std::optional<SlotScalars::key_type> slotScalar(mlir::Operation *op, mlir::Value index) const;
+
+  // RingTrace.cpp: ring operations.
+  bool execute(mlir::Operation *op);
+  bool execute(warp::AcquireOp op);
+  bool execute(warp::ReleaseOp op);
+  /// What reads or fills slots asynchronously.
+  void executeHardware(mlir::Operation *op);
+  bool take(Token &token, mlir::Operation *op);
+  bool give(Token &token, int32_t to, bool allCtas, mlir::Operation *op);
+  void step(Step::Kind kind, int32_t barrier, int64_t phase, mlir::Operation *op);
+  int32_t instance(const RingInfo &ring) const;
+  int32_t storage(const RingInfo &ring, int32_t inCta, int64_t slot) const;
+  bool fail(mlir::Operation *op, const llvm::Twine &message, mlir::Operation *noteOp = nullptr,
+            llvm::StringRef note = "");
+};
+
+} // namespace tileloom::rings
+
+#endif // TILELOOM_LIB_ANALYSIS_RINGTRACER_H

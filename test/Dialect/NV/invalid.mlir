@@ -1,0 +1,336 @@
+// RUN: kernel-opt %s --split-input-file --verify-diagnostics
+
+// expected-error@+1 {{memory tile rank: expected at least 1, found 0}}
+func.func private @rank(!nv.memdesc<f32>)
+
+// -----
+
+// expected-error@+1 {{memory tile extents: expected positive values}}
+func.func private @extents(!nv.memdesc<4x0xf32>)
+
+// -----
+
+// expected-error@+1 {{memory tile element type: expected an integer or float, found 'index'}}
+func.func private @element(!nv.memdesc<4xindex>)
+
+// -----
+
+// expected-error@+1 {{tensor memory tile rank: expected 2, found 1}}
+func.func private @tmem_rank(!nv.memdesc<4xf32, tmem>)
+
+// -----
+
+// expected-error@+1 {{swizzle width: expected 0, 32, 64 or 128 bytes, found 48}}
+func.func private @swizzle(!nv.memdesc<4x64xbf16, #nv.smem<swizzle = 48>>)
+
+// -----
+
+func.func @slice_offsets(%a: !nv.memdesc<128x64xbf16>, %i: i32) {
+  // expected-error@+1 {{offsets: expected 2, found 1}}
+  %s = nv.memdesc.slice %a[%i] : !nv.memdesc<128x64xbf16> -> !nv.memdesc<64x64xbf16>
+  return
+}
+
+// -----
+
+func.func @slice_rank(%a: !nv.memdesc<128x64xbf16>, %i: i32) {
+  // expected-error@+1 {{result rank: expected 2, found 1}}
+  %s = nv.memdesc.slice %a[%i, %i] : !nv.memdesc<128x64xbf16> -> !nv.memdesc<64xbf16>
+  return
+}
+
+// -----
+
+func.func @slice_element(%a: !nv.memdesc<128x64xbf16>, %i: i32) {
+  // expected-error@+1 {{result element type: expected 'bf16', found 'f16'}}
+  %s = nv.memdesc.slice %a[%i, %i] : !nv.memdesc<128x64xbf16> -> !nv.memdesc<64x64xf16>
+  return
+}
+
+// -----
+
+func.func @slice_extents(%a: !nv.memdesc<128x64xbf16>, %i: i32) {
+  // expected-error@+1 {{result extents: expected at most 128x64, found 64x128}}
+  %s = nv.memdesc.slice %a[%i, %i] : !nv.memdesc<128x64xbf16> -> !nv.memdesc<64x128xbf16>
+  return
+}
+
+// -----
+
+func.func @trans_rank(%a: !nv.memdesc<2x64x64xbf16>) {
+  // expected-error@+1 {{source rank: expected 2, found 3}}
+  %t = nv.memdesc.trans %a : !nv.memdesc<2x64x64xbf16> -> !nv.memdesc<64x64xbf16>
+  return
+}
+
+// -----
+
+func.func @trans_shape(%a: !nv.memdesc<128x64xbf16>, %i: i32) {
+  // expected-error@+1 {{result shape: expected 64x128, found 128x64}}
+  %t = nv.memdesc.trans %a : !nv.memdesc<128x64xbf16> -> !nv.memdesc<128x64xbf16>
+  return
+}
+
+// -----
+
+func.func @trans_element(%a: !nv.memdesc<128x64xbf16>, %i: i32) {
+  // expected-error@+1 {{result element type: expected 'bf16', found 'f16'}}
+  %t = nv.memdesc.trans %a : !nv.memdesc<128x64xbf16> -> !nv.memdesc<64x128xf16>
+  return
+}
+
+// -----
+
+func.func @load_coordinates(%d: !tile.desc<64x64xbf16>, %i: i32, %v: !nv.memdesc<64x64xbf16>) {
+  // expected-error@+1 {{coordinates: expected 2 for '!tile.desc<64x64xbf16>', found 1}}
+  nv.tma.load %d[%i] to %v : !tile.desc<64x64xbf16>, !nv.memdesc<64x64xbf16>
+  return
+}
+
+// -----
+
+func.func @load_element(%d: !tile.desc<64x64xbf16>, %i: i32, %v: !nv.memdesc<64x64xf16>) {
+  // expected-error@+1 {{view element type: expected 'bf16', found 'f16'}}
+  nv.tma.load %d[%i, %i] to %v : !tile.desc<64x64xbf16>, !nv.memdesc<64x64xf16>
+  return
+}
+
+// -----
+
+func.func @load_shape(%d: !tile.desc<64x64xbf16>, %i: i32, %v: !nv.memdesc<64x32xbf16>) {
+  // expected-error@+1 {{view shape: expected 64x64 (the box of '!tile.desc<64x64xbf16>'), found 64x32}}
+  nv.tma.load %d[%i, %i] to %v : !tile.desc<64x64xbf16>, !nv.memdesc<64x32xbf16>
+  return
+}
+
+// -----
+
+func.func @load_space(%d: !tile.desc<64x64xf32>, %i: i32, %v: !nv.memdesc<64x64xf32, tmem>) {
+  // expected-error@+1 {{view space: expected shared memory, found tmem}}
+  nv.tma.load %d[%i, %i] to %v : !tile.desc<64x64xf32>, !nv.memdesc<64x64xf32, tmem>
+  return
+}
+
+// -----
+
+func.func @store_shape(%d: !tile.desc<64x64xbf16>, %i: i32, %v: !nv.memdesc<32x64xbf16>) {
+  // expected-error@+1 {{view shape: expected 64x64 (the box of '!tile.desc<64x64xbf16>'), found 32x64}}
+  nv.tma.store %v to %d[%i, %i] : !nv.memdesc<32x64xbf16>, !tile.desc<64x64xbf16>
+  return
+}
+
+// -----
+
+func.func @bulk_pending() {
+  // expected-error@+1 {{attribute 'pending' failed to satisfy constraint: 64-bit signless integer attribute whose value is non-negative}}
+  nv.bulk.wait -1
+  return
+}
+
+// -----
+
+func.func @wgmma_rank(%a: !nv.memdesc<2x64x64xbf16>, %b: !nv.memdesc<64x64xbf16>) {
+  // expected-error@+1 {{operand ranks: expected 2, found a 3, b 2, result 2}}
+  %d = nv.wgmma %a, %b : !nv.memdesc<2x64x64xbf16>, !nv.memdesc<64x64xbf16> -> tensor<64x64xf32>
+  return
+}
+
+// -----
+
+func.func @wgmma_inner(%a: !nv.memdesc<64x32xbf16>, %b: !nv.memdesc<64x64xbf16>) {
+  // expected-error@+1 {{inner extents: expected equal, found a 64x32 and b 64x64}}
+  %d = nv.wgmma %a, %b : !nv.memdesc<64x32xbf16>, !nv.memdesc<64x64xbf16> -> tensor<64x64xf32>
+  return
+}
+
+// -----
+
+func.func @wgmma_result(%a: !nv.memdesc<64x64xbf16>, %b: !nv.memdesc<64x64xbf16>) {
+  // expected-error@+1 {{result shape: expected 64x64, found 64x32}}
+  %d = nv.wgmma %a, %b : !nv.memdesc<64x64xbf16>, !nv.memdesc<64x64xbf16> -> tensor<64x32xf32>
+  return
+}
+
+// -----
+
+func.func @wgmma_rows(%a: !nv.memdesc<32x64xbf16>, %b: !nv.memdesc<64x64xbf16>) {
+  // expected-error@+1 {{rows: expected a multiple of 64, found 32}}
+  %d = nv.wgmma %a, %b : !nv.memdesc<32x64xbf16>, !nv.memdesc<64x64xbf16> -> tensor<32x64xf32>
+  return
+}
+
+// -----
+
+func.func @wgmma_columns(%a: !nv.memdesc<64x64xbf16>, %b: !nv.memdesc<64x60xbf16>) {
+  // expected-error@+1 {{columns: expected a multiple of 8, found 60}}
+  %d = nv.wgmma %a, %b : !nv.memdesc<64x64xbf16>, !nv.memdesc<64x60xbf16> -> tensor<64x60xf32>
+  return
+}
+
+// -----
+
+func.func @wgmma_element(%a: !nv.memdesc<64x64xbf16>, %b: !nv.memdesc<64x64xf32>) {
+  // expected-error@+1 {{element types: expected equal widths, found a 'bf16' and b 'f32'}}
+  %d = nv.wgmma %a, %b : !nv.memdesc<64x64xbf16>, !nv.memdesc<64x64xf32> -> tensor<64x64xf32>
+  return
+}
+
+// -----
+
+func.func @wgmma_k(%a: tensor<64x24xbf16>, %b: !nv.memdesc<24x64xbf16>) {
+  // expected-error@+1 {{inner extent: expected a multiple of 16 for 'bf16' (32 bytes a step), found 24}}
+  %d = nv.wgmma %a, %b : tensor<64x24xbf16>, !nv.memdesc<24x64xbf16> -> tensor<64x64xf32>
+  return
+}
+
+// -----
+
+func.func @wgmma_use_c(%a: !nv.memdesc<64x64xbf16>, %b: !nv.memdesc<64x64xbf16>, %p: i1) {
+  // expected-error@+1 {{use_c: expected an accumulator operand, found none}}
+  %d = nv.wgmma %a, %b use_c(%p) : !nv.memdesc<64x64xbf16>, !nv.memdesc<64x64xbf16> -> tensor<64x64xf32>
+  return
+}
+
+// -----
+
+func.func @wgmma_accumulator(%a: !nv.memdesc<64x64xbf16>, %b: !nv.memdesc<64x64xbf16>) {
+  // expected-error@+1 {{accumulator type: expected f32 for 'bf16' operands, found f16}}
+  %d = nv.wgmma %a, %b : !nv.memdesc<64x64xbf16>, !nv.memdesc<64x64xbf16> -> tensor<64x64xf16>
+  return
+}
+
+// -----
+
+func.func @extract_rank(%t: tensor<64x64xf32>) {
+  // expected-error@+1 {{ranks: expected offsets and result of rank 2, found 1 and 2}}
+  %e = nv.extract %t[0] : tensor<64x64xf32> -> tensor<64x32xf32>
+  return
+}
+
+// -----
+
+func.func @extract_range(%t: tensor<64x64xf32>) {
+  // expected-error@+1 {{result range: expected within 64x64, found offset 48 extent 32}}
+  %e = nv.extract %t[0, 48] : tensor<64x64xf32> -> tensor<64x32xf32>
+  return
+}
+
+// -----
+
+func.func @concat_none() {
+  // expected-error@+1 {{inputs: expected at least one, found none}}
+  %c = "nv.concat"() <{dim = 0 : i64}> : () -> tensor<64x64xf32>
+  return
+}
+
+// -----
+
+func.func @concat_dim(%t: tensor<64x64xf32>) {
+  // expected-error@+1 {{dim: expected 0 to 1, found 2}}
+  %c = nv.concat %t, %t dim(2) : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x128xf32>
+  return
+}
+
+// -----
+
+func.func @concat_types(%t: tensor<64x64xf32>, %u: tensor<64x32xf32>) {
+  // expected-error@+1 {{inputs: expected equal types, found 'tensor<64x64xf32>' and 'tensor<64x32xf32>'}}
+  %c = nv.concat %t, %u dim(1) : tensor<64x64xf32>, tensor<64x32xf32> -> tensor<64x96xf32>
+  return
+}
+
+// -----
+
+func.func @concat_shape(%t: tensor<64x64xf32>) {
+  // expected-error@+1 {{result shape: expected 128x64, found 64x128}}
+  %c = nv.concat %t, %t dim(0) : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x128xf32>
+  return
+}
+
+// -----
+
+func.func @row_slot_count(%t: tensor<64x64xf32>) {
+  // expected-error@+1 {{count: expected a divisor of the 64 rows above 1, found 3}}
+  %s = nv.row_slot %t 0 of 3 : tensor<64x64xf32> -> tensor<32x64xf32>
+  return
+}
+
+// -----
+
+func.func @row_slot_slot(%t: tensor<64x64xf32>) {
+  // expected-error@+1 {{slot: expected 0 to 1, found 2}}
+  %s = nv.row_slot %t 2 of 2 : tensor<64x64xf32> -> tensor<32x64xf32>
+  return
+}
+
+// -----
+
+func.func @row_slot_shape(%t: tensor<64x64xf32>) {
+  // expected-error@+1 {{result shape: expected 32x64, found 16x64}}
+  %s = nv.row_slot %t 0 of 2 : tensor<64x64xf32> -> tensor<16x64xf32>
+  return
+}
+
+// -----
+
+func.func @join_one(%t: tensor<64x64xf32>) {
+  // expected-error@+1 {{inputs: expected at least 2, found 1}}
+  %j = nv.join_row_slots %t : tensor<64x64xf32> -> tensor<64x64xf32>
+  return
+}
+
+// -----
+
+func.func @join_shape(%t: tensor<64x64xf32>) {
+  // expected-error@+1 {{result shape: expected 128x64, found 64x64}}
+  %j = nv.join_row_slots %t, %t : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+  return
+}
+
+// -----
+
+func.func @reduce_dim(%t: tensor<64x64xf32>) {
+  // expected-error@+1 {{dim: expected 0 to 1, found 2}}
+  %r = nv.reduce add %t dim(2) : tensor<64x64xf32> -> tensor<64xf32>
+  return
+}
+
+// -----
+
+func.func @reduce_shape(%t: tensor<64x64xf32>) {
+  // expected-error@+1 {{result shape: expected 64, found 32}}
+  %r = nv.reduce add %t dim(1) : tensor<64x64xf32> -> tensor<32xf32>
+  return
+}
+
+// -----
+
+func.func @broadcast_dim(%t: tensor<64xf32>) {
+  // expected-error@+1 {{dim: expected 0 to 1, found 2}}
+  %b = nv.broadcast %t dim(2) : tensor<64xf32> -> tensor<64x32xf32>
+  return
+}
+
+// -----
+
+func.func @broadcast_shape(%t: tensor<64xf32>) {
+  // expected-error@+1 {{source shape: expected 32, found 64}}
+  %b = nv.broadcast %t dim(0) : tensor<64xf32> -> tensor<64x32xf32>
+  return
+}
+
+// -----
+
+func.func @local_store_element(%t: tensor<64x64xf32>, %s: !nv.memdesc<64x64xbf16>) {
+  // expected-error@+1 {{element types: expected equal, found 'f32' and 'bf16'}}
+  nv.local_store %t to %s : tensor<64x64xf32>, !nv.memdesc<64x64xbf16>
+  return
+}
+
+// -----
+
+func.func @local_load_shape(%s: !nv.memdesc<64x64xf32>) {
+  // expected-error@+1 {{shapes: expected equal, found 64x32 and 64x64}}
+  %t = nv.local_load %s : !nv.memdesc<64x64xf32> -> tensor<64x32xf32>
+  return
+}

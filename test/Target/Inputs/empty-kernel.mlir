@@ -1,0 +1,3 @@
+llvm.func @k() attributes {nvvm.kernel} {
+  llvm.return
+}
