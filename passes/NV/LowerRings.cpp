@@ -6,8 +6,7 @@
 // - Each ring has one mbarrier for each slot (each replica's slot, if the buffer is per replica). Its count is the sum over the
 //   releasing roles (analysis: arrivalsOf). An acquire waits on it, a release arrives on it.
 // - A `tma` release arrives once, expecting the summed bytes of the loads into the slot, just before the first of them; the
-//   loads complete on that barrier. Loads that CTAs send each other together fill every view that they load into. For a pair whose
-//   even CTA waits, that CTA expects the bytes of both and the loads of both complete there.
+//   loads complete on that barrier (RingLoads.h).
 // - Where a release arrives, and from how many CTAs, follows from the ring's scope (RingScopes.h).
 // - A ring that one role alone acquires and releases, by `bulk_read` only, needs no mbarrier: an acquire waits until the
 //   store engine has at most depth - 1 groups still to read, in the thread that issued them, then joins the role's threads. If
@@ -18,13 +17,13 @@
 
 #include "passes/NV/Passes.h"
 
+#include "passes/NV/RingLoads.h"
 #include "passes/NV/RingScopes.h"
 #include "tileloom/Analysis/Roles.h"
 #include "tileloom/Analysis/TileLayouts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
@@ -308,7 +307,7 @@ struct Lowering {
       nv::Tcgen05CommitOp::create(builder, loc, barrierOf(loc, release->getOperand(0), release.getRing()), targets, tcgen05Group(function));
       return success();
     case warp::ReleaseKind::Tma:
-      return lowerLoads(release, ring);
+      return completeLoads(builder, release, [&] { return barrierOf(loc, release->getOperand(0), release.getRing()); });
     case warp::ReleaseKind::CpAsync:
     case warp::ReleaseKind::Remote:
       return release.emitOpError("kind: '") << warp::stringifyReleaseKind(release.getKind()) << "' is not lowered yet";
@@ -321,62 +320,6 @@ struct Lowering {
       nv::MBarrierArriveOp::create(builder, loc, barrier, 0, issuer);
     else
       nv::MBarrierArriveAtOp::create(builder, loc, barrier, issuer, targets);
-  }
-
-  LogicalResult lowerLoads(warp::ReleaseOp release, warp::RingOp ring) {
-    Location loc = release.getLoc();
-    auto role = release->getParentOfType<warp::RoleOp>();
-    SmallVector<nv::TmaLoadOp> loads;
-    int64_t bytes = 0;
-    for (Operation *slot : release->getOperand(0).getUsers())
-      if (isa<warp::SlotOp>(slot))
-        for (Value view : slot->getResults()) {
-          size_t before = loads.size();
-          collectLoads(view, loads);
-          auto own = ArrayRef(loads).drop_front(before);
-          if (llvm::any_of(own, [](nv::TmaLoadOp load) { return load.getMulticast() != nullptr; }))
-            bytes += cast<nv::MemDescType>(view.getType()).getSizeBytes();
-          else
-            for (nv::TmaLoadOp load : own)
-              bytes += load.getView().getType().getSizeBytes();
-        }
-    Operation *first = release;
-    bool pair = ring.getScope() == warp::Scope::Pair && waitsInLeader(ring);
-    for (nv::TmaLoadOp load : loads) {
-      if (load->getBlock() != release->getBlock())
-        return load.emitOpError("into a slot: expected in the same block as its release, found under '")
-               << load->getParentOp()->getName() << "'";
-      if (pair && load.getMulticast())
-        return load.emitOpError("multicast: expected none into a slot that a leader role waits for");
-      if (load->isBeforeInBlock(first))
-        first = load;
-    }
-    builder.setInsertionPoint(first);
-    Value barrier = barrierOf(loc, release->getOperand(0), release.getRing());
-    nv::Issuer issuer = isSingleThreadRole(role) ? nv::Issuer::All : nv::Issuer::Role;
-    for (nv::TmaLoadOp load : loads) {
-      load.getBarrierMutable().assign(barrier);
-      load.setPair(pair);
-    }
-    if (pair && !role.getLeader()) {
-      Value rank = nv::CtaRankOp::create(builder, loc, builder.getI32Type());
-      Value odd = arith::AndIOp::create(builder, loc, rank, constant(loc, 1));
-      Value even = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, odd, constant(loc, 0));
-      auto branch = scf::IfOp::create(builder, loc, even, /*withElseRegion=*/false);
-      builder.setInsertionPointToStart(branch.thenBlock());
-      bytes *= 2;
-    }
-    nv::MBarrierArriveOp::create(builder, loc, barrier, bytes, issuer);
-    return success();
-  }
-
-  static void collectLoads(Value view, SmallVectorImpl<nv::TmaLoadOp> &loads) {
-    for (Operation *user : view.getUsers()) {
-      if (auto load = dyn_cast<nv::TmaLoadOp>(user))
-        loads.push_back(load);
-      else if (isa<nv::MemDescSliceOp, nv::MemDescTransOp>(user))
-        collectLoads(user->getResult(0), loads);
-    }
   }
 
   void lowerTurn(Operation *op) {
