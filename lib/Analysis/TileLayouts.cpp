@@ -92,6 +92,23 @@ Expected<SharedLayout> tileloom::sharedLayout(nv::MemDescType type) {
   return result->transposed();
 }
 
+Expected<SmallVector<layout::TmaBox, 4>> tileloom::tmaBoxes(nv::MemDescType type) {
+  Expected<SharedLayout> whole = sharedLayout(type);
+  if (!whole)
+    return whole.takeError();
+  SmallVector<int64_t> shape = squeezeShape(type.getShape());
+  if (whole->shape() == ArrayRef<int64_t>(shape) || whole->major() == layout::Major::MN)
+    return whole->tmaBoxes();
+  Expected<SharedLayout> part = SharedLayout::create(shape, whole->elementBits(), whole->swizzle());
+  if (!part)
+    return part.takeError();
+  Expected<SmallVector<layout::TmaBox, 4>> boxes = part->tmaBoxes();
+  if (boxes) // columns of atoms are as far apart as in the allocation
+    for (layout::TmaBox &box : *boxes)
+      box.byteOffset += box.origin[0] / box.extents[0] * (whole->rowCount() - part->rowCount()) * whole->atomBytes();
+  return boxes;
+}
+
 Expected<layout::TensorMemoryLayout> tileloom::tensorMemoryLayout(nv::MemDescType type) {
   auto tmem = dyn_cast_or_null<nv::TmemAttr>(type.getLayout());
   if (!tmem)

@@ -54,10 +54,7 @@ struct TmaLoadPattern : Pattern<nv::TmaLoadOp> {
   LogicalResult matchAndRewrite(nv::TmaLoadOp op, Adaptor adaptor, ConversionPatternRewriter &rewriter) const override {
     if (!op.getBarrier())
       return op.emitOpError("expected a barrier: the slot's release of kind tma names it");
-    auto layout = sharedLayout(op.getView().getType());
-    if (!layout)
-      return op.emitOpError() << llvm::toString(layout.takeError());
-    auto boxes = layout->tmaBoxes();
+    auto boxes = tmaBoxes(op.getView().getType());
     if (!boxes)
       return op.emitOpError() << llvm::toString(boxes.takeError());
     Location loc = op.getLoc();
@@ -88,10 +85,7 @@ struct TmaLoadPattern : Pattern<nv::TmaLoadOp> {
 struct TmaStorePattern : Pattern<nv::TmaStoreOp> {
   using Pattern::Pattern;
   LogicalResult matchAndRewrite(nv::TmaStoreOp op, Adaptor adaptor, ConversionPatternRewriter &rewriter) const override {
-    auto layout = sharedLayout(op.getView().getType());
-    if (!layout)
-      return op.emitOpError() << llvm::toString(layout.takeError());
-    auto boxes = layout->tmaBoxes();
+    auto boxes = tmaBoxes(op.getView().getType());
     if (!boxes)
       return op.emitOpError() << llvm::toString(boxes.takeError());
     Location loc = op.getLoc();

@@ -71,6 +71,10 @@ struct ReinterpretPattern : Pattern<nv::MemDescReinterpretOp> {
   }
 };
 
+/// Registers of one instruction: ptxas refuses the largest, 128, where a thread has no more at the kernel's entry (C7602), even
+/// if setmaxnreg gives the role more.
+constexpr unsigned wordsPerInstruction = 64;
+
 /// Elements in one 32-bit column.
 int64_t perColumn(nv::MemDescType type) {
   auto tmem = cast<nv::TmemAttr>(type.getLayout());
@@ -90,7 +94,8 @@ struct Transfer {
       return op->emitOpError("layout: expected #nv.tmem_load on the register tile, found ") << tensor;
     Transfer transfer;
     transfer.perWord = perColumn(view);
-    auto plan = layout::tmemAccessPlan(accessShape(attr.getShape()), tensor.getShape(), attr.getWarps(), 32 / transfer.perWord);
+    auto plan = layout::tmemAccessPlan(accessShape(attr.getShape()), tensor.getShape(), attr.getWarps(), 32 / transfer.perWord,
+                                       wordsPerInstruction);
     if (!plan)
       return op->emitOpError() << llvm::toString(plan.takeError());
     transfer.plan = std::move(*plan);
@@ -119,8 +124,23 @@ struct Transfer {
     return transfer;
   }
 
+  Value wordAddress(OpBuilder &builder, Location loc, const layout::TmemAccess &access) const {
+    return Scalar{builder, loc}.add(base, (int64_t(access.laneOffset) << 16) + access.columnOffset);
+  }
   Value address(OpBuilder &builder, Location loc, const layout::TmemAccess &access) const {
-    return tensorPointer(builder, loc, base, (int64_t(access.laneOffset) << 16) + access.columnOffset);
+    return tensorPointer(builder, loc, wordAddress(builder, loc, access));
+  }
+  StringRef shapeName() const {
+    switch (shape) {
+    case NVVM::Tcgen05LdStShape::SHAPE_16X64B:
+      return "16x64b";
+    case NVVM::Tcgen05LdStShape::SHAPE_16X128B:
+      return "16x128b";
+    case NVVM::Tcgen05LdStShape::SHAPE_16X256B:
+      return "16x256b";
+    default:
+      return "32x32b";
+    }
   }
 };
 
@@ -147,6 +167,7 @@ struct LoadPattern : Pattern<nv::TmemLoadOp> {
     auto transfer = Transfer::get(op, type, op.getView().getType(), adaptor.getView().front(), rewriter);
     if (failed(transfer))
       return failure();
+    Type element = scalarType(type.getElementType());
     int64_t bits = tile::elementBits(type.getElementType());
     size_t registers = 0;
     for (const layout::TmemAccess &access : transfer->plan.accesses)
@@ -154,18 +175,20 @@ struct LoadPattern : Pattern<nv::TmemLoadOp> {
     SmallVector<Value> elements(registers);
     unsigned packing = elementsPerValue(type, registers);
     SmallVector<Value> values(registers / packing);
+    bool narrowed = transfer->perWord == 1 && bits < 32;
+    Type wordType = transfer->perWord == 1 && !narrowed ? element : Type(rewriter.getI32Type());
     for (const layout::TmemAccess &access : transfer->plan.accesses) {
-      size_t count = access.words.size();
-      Type result = count == 1 ? Type(rewriter.getI32Type()) : Type(VectorType::get({int64_t(count)}, rewriter.getI32Type()));
-      Value loaded = NVVM::Tcgen05LdOp::create(rewriter, loc, result, /*pack=*/false, transfer->shape,
-                                               transfer->address(rewriter, loc, access), Value());
+      SmallVector<Type> types(access.words.size(), wordType);
+      SmallVector<Value> words(ptx::TmemLoadOp::create(rewriter, loc, types, transfer->shapeName(), access.count,
+                                                       transfer->wordAddress(rewriter, loc, access))
+                                   .getResults());
+      if (narrowed) // to take an element out of its word is to read the word
+        words = ptx::TmemWaitLoadOp::create(rewriter, loc, TypeRange(ValueRange(words)), words).getResults();
       for (auto [i, word] : llvm::enumerate(access.words)) {
-        Value value = count == 1 ? loaded
-                                 : LLVM::ExtractElementOp::create(rewriter, loc, loaded, Scalar{rewriter, loc}.i32(i)).getResult();
         if (transfer->perWord == 1)
-          elements[word[0]] = narrow(rewriter, loc, value, scalarType(type.getElementType()), bits);
+          elements[word[0]] = narrowed ? narrow(rewriter, loc, words[i], element, bits) : words[i];
         else
-          values[word[0] / packing] = cast32(rewriter, loc, valueType(type.getElementType(), packing), value);
+          values[word[0] / packing] = cast32(rewriter, loc, valueType(type.getElementType(), packing), words[i]);
       }
     }
     if (transfer->perWord == 1)

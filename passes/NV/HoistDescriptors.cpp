@@ -49,6 +49,7 @@ struct RecipeBuilder {
   FailureOr<DictionaryAttr> tensorMap(BlockArgument argument) {
     auto desc = cast<tile::DescType>(argument.getType());
     std::optional<layout::SharedLayout> layout;
+    SmallVector<layout::TmaBox, 4> boxes;
     Operation *first = nullptr;
     for (Operation *user : argument.getUsers()) {
       auto load = dyn_cast<nv::TmaLoadOp>(user);
@@ -59,18 +60,19 @@ struct RecipeBuilder {
       auto shared = sharedLayout(view);
       if (!shared)
         return user->emitOpError("view: ") << llvm::toString(shared.takeError());
-      if (layout && *layout != *shared)
+      auto own = tmaBoxes(view);
+      if (!own)
+        return user->emitOpError("box: ") << llvm::toString(own.takeError());
+      if (layout && (layout->swizzle() != shared->swizzle() || boxes.front().extents != own->front().extents))
         return first->emitOpError("view layout: expected the same for all copies through one descriptor, found ")
                << layout->str() << " here and " << shared->str() << " elsewhere";
       layout = *shared;
+      boxes = *own;
       first = user;
     }
     if (!layout)
       return function.emitOpError("argument ") << argument.getArgNumber() << ": expected a use of the descriptor";
-    auto boxes = layout->tmaBoxes();
-    if (!boxes)
-      return first->emitOpError("box: ") << llvm::toString(boxes.takeError());
-    SmallVector<int64_t> box(boxes->front().extents.begin(), boxes->front().extents.end());
+    SmallVector<int64_t> box(boxes.front().extents.begin(), boxes.front().extents.end());
     // Put the unit dimensions of the descriptor back (innermost first).
     SmallVector<int64_t> full;
     size_t next = 0;

@@ -23,6 +23,9 @@ llvm::Expected<layout::RegisterLayout> registerLayout(mlir::Attribute attribute,
 /// The layout of a tile in shared memory whose layout is `#nv.smem`; of the whole allocation when the tile is a slice of one.
 llvm::Expected<layout::SharedLayout> sharedLayout(nv::MemDescType type);
 
+/// The boxes of the copies that fill or read a tile in shared memory, also of a slice of rows of an allocation.
+llvm::Expected<llvm::SmallVector<layout::TmaBox, 4>> tmaBoxes(nv::MemDescType type);
+
 /// The layout of a tile in tensor memory whose layout is `#nv.tmem`: what one CTA holds of it.
 llvm::Expected<layout::TensorMemoryLayout> tensorMemoryLayout(nv::MemDescType type);
 /// How registers of `warps` warps hold a tile that moves to or from tensor memory.

@@ -4,13 +4,13 @@
 // S and P share tensor memory: @mma writes S, @softmax reads it and writes P over it, @mma reads P. As rings over one buffer:
 // s_free -> (mma) -> s_ready -> (softmax) -> p_ready -> (mma) -> s_free. O stays in tensor memory: @correction rescales it between
 // two products (o_turn -> (mma) -> o_done -> (correction) -> o_turn) by what @softmax sends it, and at the end divides by the sum.
-// m: blocks of 256 rows a head; heads: batch * heads; kb >= 1: blocks of 128 keys; scale includes log2(e).
+// m: blocks of 256 rows a head; heads: batch * heads; kb: blocks of 128 keys; scale includes log2(e).
 //
 // RUN: kernel-opt %s --target=sm_100a --emit=ptx --werror-ptxas -o %t.ptx
 // RUN: FileCheck %s < %t.ptx
 // RUN: kernel-opt %s --target=sm_103a --emit=ptx --werror-ptxas -o %t.103.ptx
 //
-// CHECK-DAG: tcgen05.ld.sync.aligned.32x32b.x128.b32
+// CHECK-DAG: tcgen05.ld.sync.aligned.32x32b.x64.b32
 // CHECK-DAG: tcgen05.st.sync.aligned.32x32b.x64.b32
 // CHECK-DAG: tcgen05.wait::st.sync.aligned
 // CHECK-DAG: tcgen05.fence::before_thread_sync
@@ -46,6 +46,7 @@ func.func @attention(%Q: !tile.desc<128x128xbf16>, %K: !tile.desc<128x128xbf16>,
   %lowest = arith.constant dense<0xFF800000> : !row
   %zero = arith.constant dense<0.0> : !row
   %one = arith.constant dense<1.0> : !row
+  %nothing = arith.constant dense<0.0> : tensor<128x64xbf16>
   %q = warp.buffer : !bq
   %q_free = warp.ring released %q : !bq
   %q_ready = warp.ring %q : !bq
@@ -106,12 +107,15 @@ func.func @attention(%Q: !tile.desc<128x128xbf16>, %K: !tile.desc<128x128xbf16>,
           %sum1 = arith.addf %old, %add : !row
           scf.yield %top1, %sum1 : !row, !row
         }
-        %inverse = arith.divf %one, %state#1 : !row
-        %tf = warp.acquire %f_free {warp.alternate}
-        %f = warp.slot %tf : !vec
-        nv.local_store %inverse to %f : !row, !vec
-        warp.release %tf to %f_ready generic
-        warp.skip %f_free by %c1
+        %any = arith.cmpi sgt, %kb, %c0 : i32
+        scf.if %any {
+          %inverse = arith.divf %one, %state#1 : !row
+          %tf = warp.acquire %f_free {warp.alternate}
+          %f = warp.slot %tf : !vec
+          nv.local_store %inverse to %f : !row, !vec
+          warp.release %tf to %f_ready generic
+          warp.skip %f_free by %c1
+        }
       }
     }
     warp.role @correction warps(4) registers(96) {
@@ -134,25 +138,35 @@ func.func @attention(%Q: !tile.desc<128x128xbf16>, %K: !tile.desc<128x128xbf16>,
             warp.release %to to %o_turn generic
           }
         }
-        scf.for %half = %c0 to %c2 step %c1 : i32 {
-          %tf = warp.acquire %f_ready
-          %f = warp.slot %tf : !vec
-          %inverse = nv.local_load %f : !vec -> !row
-          warp.release %tf to %f_free generic
-          %to = warp.acquire %o_done
-          %o = warp.slot %to : !s
-          scf.for %col = %c0 to %c128 step %c64 : i32 {
-            %part = nv.memdesc.slice %o[%c0, %col] : !s -> !piece
-            %x = nv.tmem.load %part : !piece -> tensor<128x64xf32>
-            %factors = nv.broadcast %inverse dim(1) : !row -> tensor<128x64xf32>
-            %y = arith.mulf %x, %factors : tensor<128x64xf32>
-            %y16 = arith.truncf %y : tensor<128x64xf32> to tensor<128x64xbf16>
+        %any = arith.cmpi sgt, %kb, %c0 : i32
+        scf.if %any {
+          scf.for %half = %c0 to %c2 step %c1 : i32 {
+            %tf = warp.acquire %f_ready
+            %f = warp.slot %tf : !vec
+            %inverse = nv.local_load %f : !vec -> !row
+            warp.release %tf to %f_free generic
+            %to = warp.acquire %o_done
+            %o = warp.slot %to : !s
+            scf.for %col = %c0 to %c128 step %c64 : i32 {
+              %part = nv.memdesc.slice %o[%c0, %col] : !s -> !piece
+              %x = nv.tmem.load %part : !piece -> tensor<128x64xf32>
+              %factors = nv.broadcast %inverse dim(1) : !row -> tensor<128x64xf32>
+              %y = arith.mulf %x, %factors : tensor<128x64xf32>
+              %y16 = arith.truncf %y : tensor<128x64xf32> to tensor<128x64xbf16>
+              %tw = warp.acquire %out_free
+              %w = warp.slot %tw : !staged
+              nv.local_store %y16 to %w : tensor<128x64xbf16>, !staged
+              warp.release %tw to %out_ready generic
+            }
+            warp.release %to to %o_turn generic
+          }
+        } else { // no keys: zeros
+          scf.for %col = %c0 to %c256 step %c64 : i32 {
             %tw = warp.acquire %out_free
             %w = warp.slot %tw : !staged
-            nv.local_store %y16 to %w : tensor<128x64xbf16>, !staged
+            nv.local_store %nothing to %w : tensor<128x64xbf16>, !staged
             warp.release %tw to %out_ready generic
           }
-          warp.release %to to %o_turn generic
         }
       }
     }

@@ -6,6 +6,7 @@ Needs NumPy only: bf16 travels as its 16 bits. Exit status 1 if a program is wro
 """
 
 import argparse
+import json
 import pathlib
 import subprocess
 import sys
@@ -65,6 +66,7 @@ def run(program, target, problem, options):
         source = HERE / (program + ".mlir")
         subprocess.run([options.opt, source, "--target=" + target, "--emit=ptx", "-o", ptx], check=True)
         subprocess.run([options.opt, source, "--target=" + target, "--emit=recipe", "-o", recipe], check=True)
+        recipe.write_text(json.dumps({"target": target, **json.loads(recipe.read_text())}))
         command = [options.sim, ptx, "--recipe", recipe, "--out", f"c={folder}/out.npy", "--quiet"]
         if options.schedules:
             command += ["--seed", "1", "--schedules", str(options.schedules)]
