@@ -51,7 +51,7 @@ void buildNVStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(nv::createNVAssignWarps());
   pm.addPass(nv::createNVAllocateTensorMemory());
   pm.addPass(nv::createNVAllocateShared());
-  pm.addPass(nv::createNVHoistDescriptors());
+  pm.addPass(nv::createNVHoistDescriptors({options.chip}));
 }
 
 void buildEmitStage(OpPassManager &pm, const PipelineOptions &options) {

@@ -97,15 +97,21 @@ Expected<SmallVector<layout::TmaBox, 4>> tileloom::tmaBoxes(nv::MemDescType type
   if (!whole)
     return whole.takeError();
   SmallVector<int64_t> shape = squeezeShape(type.getShape());
-  if (whole->shape() == ArrayRef<int64_t>(shape) || whole->major() == layout::Major::MN)
-    return whole->tmaBoxes();
-  Expected<SharedLayout> part = SharedLayout::create(shape, whole->elementBits(), whole->swizzle());
+  int64_t perByte = tile::elementBits(type.getElementType()) == 4 ? 2 : 1;
+  shape.back() /= perByte;
+  bool slice = whole->shape() != ArrayRef<int64_t>(shape) && whole->major() == layout::Major::K;
+  Expected<SharedLayout> part = slice ? SharedLayout::create(shape, whole->elementBits(), whole->swizzle()) : *whole;
   if (!part)
     return part.takeError();
   Expected<SmallVector<layout::TmaBox, 4>> boxes = part->tmaBoxes();
-  if (boxes) // columns of atoms are as far apart as in the allocation
-    for (layout::TmaBox &box : *boxes)
-      box.byteOffset += box.origin[0] / box.extents[0] * (whole->rowCount() - part->rowCount()) * whole->atomBytes();
+  if (!boxes)
+    return boxes.takeError();
+  for (layout::TmaBox &box : *boxes) {
+    // Columns of atoms are as far apart as in the allocation.
+    box.byteOffset += box.origin[0] / box.extents[0] * (whole->rowCount() - part->rowCount()) * whole->atomBytes();
+    box.extents[0] *= perByte;
+    box.origin[0] *= perByte;
+  }
   return boxes;
 }
 

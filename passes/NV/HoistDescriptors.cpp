@@ -29,6 +29,10 @@ std::string elementName(Type type) {
     return "e4m3";
   if (isa<Float8E5M2Type>(type))
     return "e5m2";
+  if (isa<Float8E8M0FNUType>(type))
+    return "e8m0";
+  if (isa<Float4E2M1FNType>(type))
+    return "e2m1";
   std::string text;
   llvm::raw_string_ostream(text) << type;
   return text;
@@ -37,8 +41,9 @@ std::string elementName(Type type) {
 struct RecipeBuilder {
   func::FuncOp function;
   Builder builder;
+  StringRef chip;
 
-  explicit RecipeBuilder(func::FuncOp function) : function(function), builder(function.getContext()) {}
+  RecipeBuilder(func::FuncOp function, StringRef chip) : function(function), builder(function.getContext()), chip(chip) {}
 
   NamedAttribute entry(StringRef name, Attribute value) { return builder.getNamedAttr(name, value); }
   Attribute integer(int64_t value) { return builder.getI64IntegerAttr(value); }
@@ -131,6 +136,7 @@ struct RecipeBuilder {
                                      entry("dependent", builder.getBoolAttr(false))});
     function->setAttr("tileloom.recipe",
                       dictionary({entry("version", integer(1)), entry("kernel", text(function.getSymName())),
+                                  entry("target", text(chip)),
                                   entry("arguments", builder.getArrayAttr(arguments)),
                                   entry("parameters", builder.getArrayAttr(parameters)), entry("launch", geometry)}));
     return success();
@@ -138,9 +144,11 @@ struct RecipeBuilder {
 };
 
 struct HoistDescriptors : tileloom::nv::impl::NVHoistDescriptorsBase<HoistDescriptors> {
+  using NVHoistDescriptorsBase::NVHoistDescriptorsBase;
+
   void runOnOperation() override {
     getOperation()->walk([&](func::FuncOp function) {
-      if (function->hasAttr(tile::kernelAttrName) && failed(RecipeBuilder(function).build()))
+      if (function->hasAttr(tile::kernelAttrName) && failed(RecipeBuilder(function, chip).build()))
         signalPassFailure();
     });
   }

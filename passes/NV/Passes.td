@@ -71,6 +71,7 @@ def NVAssignWarps : Pass<"nv-assign-warps"> {
 
 def NVHoistDescriptors : Pass<"nv-hoist-descriptors"> {
   let summary = "Turn descriptors into tensor map parameters and write the launch recipe";
+  let options = [Option<"chip", "chip", "std::string", "\"sm_90a\"", "Target, such as sm_100a">];
 }
 
 #endif // TILELOOM_PASSES_NV_PASSES_TD

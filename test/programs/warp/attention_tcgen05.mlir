@@ -6,6 +6,7 @@
 // two products (o_turn -> (mma) -> o_done -> (correction) -> o_turn) by what @softmax sends it, and at the end divides by the sum.
 // m: blocks of 256 rows a head; heads: batch * heads; kb: blocks of 128 keys; scale includes log2(e).
 //
+// REQUIRES: ptxas
 // RUN: kernel-opt %s --target=sm_100a --emit=ptx --werror-ptxas -o %t.ptx
 // RUN: FileCheck %s < %t.ptx
 // RUN: kernel-opt %s --target=sm_103a --emit=ptx --werror-ptxas -o %t.103.ptx

@@ -2,6 +2,7 @@
 // the 256 rows of B, which it sends to both. A slot is free when the math warps of both CTAs have released it.
 // m, n: tiles of 256 x 256 along M and N; kb: blocks of 64 along K.
 //
+// REQUIRES: ptxas
 // RUN: kernel-opt %s --target=sm_90a --emit=ptx --werror-ptxas -o %t.ptx
 // RUN: FileCheck %s < %t.ptx
 //

@@ -2,6 +2,7 @@
 // double-buffered in tensor memory: the epilogue of a tile overlaps the products of the next.
 // m, n: tiles of 128 x 256; kb >= 1: blocks of 64 along K.
 //
+// REQUIRES: ptxas
 // RUN: kernel-opt %s --target=sm_100a --emit=ptx --werror-ptxas --report -o %t.ptx 2>&1 | FileCheck %s --check-prefix=REPORT
 // RUN: FileCheck %s < %t.ptx
 // RUN: kernel-opt %s --target=sm_103a --emit=ptx --werror-ptxas -o %t.103.ptx

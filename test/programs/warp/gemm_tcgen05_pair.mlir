@@ -2,6 +2,7 @@
 // even CTA issues the products of both; loads of both count on its mbarriers, its commits arrive in both.
 // m, n: tiles of 256 x 256; kb >= 1: blocks of 64 along K.
 //
+// REQUIRES: ptxas
 // RUN: kernel-opt %s --target=sm_100a --emit=ptx --werror-ptxas -o %t.ptx
 // RUN: FileCheck %s < %t.ptx
 // RUN: kernel-opt %s --target=sm_103a --emit=ptx --werror-ptxas -o %t.103.ptx

@@ -1,4 +1,4 @@
-"""Compiles the sm_100a programs of this folder, runs them in the simulator on small problems and compares with NumPy.
+"""Compiles the sm_100a programs of this folder and the one with clusters on sm_90a, runs them in the simulator on small problems and compares with NumPy.
 
     python test/programs/warp/simulate_tcgen05.py --opt build/bin/kernel-opt --sim build/bin/kernel-sim [PROGRAM ...]
 
@@ -51,8 +51,41 @@ def attention(rng, rows, heads, blocks):
     return arguments, expected
 
 
+def e4m3_values():
+    """What each of the 256 bytes means."""
+    byte = np.arange(256)
+    exponent, fraction = byte >> 3 & 15, byte & 7
+    value = np.where(exponent == 0, fraction * 2.0**-9, (8 + fraction) * 2.0**(exponent - 10.0))
+    return np.where(byte & 0x80, -value, value).astype(np.float32)
+
+
+def pack_scales(scales):
+    """[rows, blocks of 32] to blocks of 128 rows x 4 scales, as rows of 16 bytes."""
+    rows, blocks = scales.shape
+    x = scales.reshape(rows // 128, 4, 32, blocks // 4, 4)  # row block, quarter, row, K block, scale
+    return np.ascontiguousarray(x.transpose(0, 3, 2, 1, 4)).reshape(-1, 16)
+
+
+def gemm_mxf8(rng, tiles_m, tiles_n, blocks):
+    m, n, k = 128 * tiles_m, 256 * tiles_n, 128 * blocks
+    values = e4m3_values()
+
+    def operand(rows):
+        data = (rng.integers(0, 2, (rows, k)) << 7 | rng.integers(0, 0x60, (rows, k))).astype(np.uint8)
+        scales = rng.integers(122, 132, (rows, k // 32)).astype(np.uint8)
+        return data, scales, values[data] * np.repeat(2.0**(scales.astype(np.float32) - 127), 32, 1)
+
+    (a, sa, x), (b, sb, y) = operand(m), operand(n)
+    arguments = [("a", a, "e4m3"), ("b", b, "e4m3"), ("sa", pack_scales(sa).view(np.int8), "i8"),
+                 ("sb", pack_scales(sb).view(np.int8), "i8"), ("c", np.zeros((m, n), np.uint16)), tiles_m, tiles_n, blocks]
+    return arguments, x @ y.T
+
+
 PROGRAMS = {
     "gemm_tcgen05": lambda rng: [gemm(rng, 128, 1, 1, 1), gemm(rng, 128, 2, 2, 6)],
+    "gemm_tcgen05_m64": lambda rng: [gemm(rng, 64, 3, 1, 5)],
+    "gemm_tcgen05_mxf8": lambda rng: [gemm_mxf8(rng, 1, 1, 1), gemm_mxf8(rng, 2, 2, 3)],
+    "gemm_multicast": lambda rng: [gemm(rng, 256, 1, 1, 1), gemm(rng, 256, 2, 2, 6)],
     "gemm_tcgen05_pair": lambda rng: [gemm(rng, 256, 1, 1, 1), gemm(rng, 256, 2, 2, 7)],
     "attention_tcgen05": lambda rng: [attention(rng, 1, 1, 1), attention(rng, 1, 2, 3)],
 }
@@ -72,9 +105,9 @@ def run(program, target, problem, options):
             command += ["--seed", "1", "--schedules", str(options.schedules)]
         for argument in arguments:
             if isinstance(argument, tuple):
-                name, array = argument
+                name, array, element = (*argument, "bf16")[:3]
                 np.save(folder / (name + ".npy"), array)
-                command += ["--arg", f"buf:{name}:bf16@{folder}/{name}.npy"]
+                command += ["--arg", f"buf:{name}:{element}@{folder}/{name}.npy"]
             elif isinstance(argument, np.float32):
                 command += ["--arg", f"f32:{argument}"]
             else:
@@ -98,7 +131,8 @@ def main():
     failed = False
     for program in options.programs:
         for i, problem in enumerate(PROGRAMS[program](np.random.default_rng(0))):
-            message = run(program, options.target, problem, options)
+            target = "sm_90a" if program == "gemm_multicast" else options.target
+            message = run(program, target, problem, options)
             failed |= bool(message)
             print(f"{program} problem {i}: {message or 'ok'}", flush=True)
     sys.exit(failed)
