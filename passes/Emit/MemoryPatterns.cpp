@@ -66,6 +66,13 @@ struct TransPattern : Pattern<nv::MemDescTransOp> {
 struct SlicePattern : Pattern<nv::MemDescSliceOp> {
   using Pattern::Pattern;
   LogicalResult matchAndRewrite(nv::MemDescSliceOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
+    if (op.getSource().getType().getSpace() == nv::MemorySpace::Tmem) {
+      FailureOr<Value> address = tensorSlice(op, adaptor.getSource().front(), adaptor.getOffsets(), rewriter);
+      if (failed(address))
+        return failure();
+      rewriter.replaceOp(op, *address);
+      return success();
+    }
     auto layout = sharedLayout(op.getSource().getType());
     if (!layout)
       return op.emitOpError() << llvm::toString(layout.takeError());
