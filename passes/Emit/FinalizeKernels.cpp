@@ -43,6 +43,8 @@ void finalize(LLVM::LLVMFuncOp function) {
     function->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(),
                       builder.getDenseI32ArrayAttr({static_cast<int32_t>(launch.getCluster()), 1, 1}));
   for (unsigned index = 0; index < function.getNumArguments(); ++index) {
+    function.removeArgAttr(index, "tile.pointer");
+    function.removeArgAttr(index, "tile.name");
     if (!function.getArgAttr(index, nv::tensorMapAttrName))
       continue;
     function.removeArgAttr(index, nv::tensorMapAttrName);

@@ -143,8 +143,6 @@ struct Lowering {
 
   LogicalResult lowerRing(warp::RingOp ring) {
     RingState state;
-    if (ring.getScope() != warp::Scope::Cta)
-      return ring.emitOpError("scope ") << warp::stringifyScope(ring.getScope()) << ": hand-over between CTAs is not lowered yet";
     const Storage &storage = storages[ring.getBuffer()];
     state.depth = storage.depth;
     state.perReplica = storage.perReplica;

@@ -199,9 +199,9 @@ func.func @attention_causal(%Q: !box, %K: !box, %V: !box, %O: !tile.desc<1x64x1x
         %of0 = nv.wgmma %p, %v1 acc(%o) : tensor<64x128xbf16>, !tile -> !s
         %r0 = nv.reduce add %u0 dim(1) : !sum -> !row
         %r1 = nv.reduce add %u1 dim(1) : !sum -> !row
-        %total = nv.join_row_slots %r0, %r1 : !row, !row -> tensor<64xf32>
+        %sums = nv.join_row_slots %r0, %r1 : !row, !row -> tensor<64xf32>
         %top = nv.join_row_slots %t0, %t1 : !row, !row -> tensor<64xf32>
-        %inverse = arith.divf %one, %total fastmath<arcp> : tensor<64xf32>
+        %inverse = arith.divf %one, %sums fastmath<arcp> : tensor<64xf32>
         %of1 = nv.wgmma.wait %of0 pending(0) : !s
         warp.release %tv1 to %v_free wgmma
         %ib = nv.broadcast %inverse dim(1) : tensor<64xf32> -> !s
@@ -209,7 +209,7 @@ func.func @attention_causal(%Q: !box, %K: !box, %V: !box, %O: !tile.desc<1x64x1x
         %o16 = arith.truncf %of : !s to tensor<64x128xbf16>
         warp.store %o16 to %O[%b, %m1, %h, %c0] through %staged : tensor<64x128xbf16>, !tile.desc<1x64x1x128xbf16>
 
-        %lg = math.log2 %total : tensor<64xf32>
+        %lg = math.log2 %sums : tensor<64xf32>
         %l0 = math.fma %top, %scale_m, %lg : tensor<64xf32>
         %l1 = arith.mulf %l0, %ln2 : tensor<64xf32>
         %ri = nv.index dim(0) : tensor<64xi32>
