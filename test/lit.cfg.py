@@ -1,8 +1,9 @@
 # The configuration of the lit tests: .mlir and .test files under test/, run on the tools of the build folder.
 #
 # $TILELOOM_BUILD names the build folder (default: build). kernel-opt and kernel-sim come from there, FileCheck and not from
-# LLVM 22. A test that assembles says "REQUIRES: ptxas".
+# LLVM 22. A test that assembles says "REQUIRES: ptxas", one that reads SASS "REQUIRES: cuobjdump".
 
+import importlib.util
 import os
 import shutil
 import sys
@@ -27,3 +28,9 @@ paths = [os.path.join(build, "bin"), os.path.join(llvm, "bin"), os.path.join(roo
 config.environment["PATH"] = os.pathsep.join(paths)
 if shutil.which("ptxas", path=config.environment["PATH"]):
     config.available_features.add("ptxas")
+# The disassembler comes with the CUDA toolkit or inside Triton's Python package.
+triton = importlib.util.find_spec("triton")
+for folder in triton.submodule_search_locations if triton else []:
+    config.environment["PATH"] += os.pathsep + os.path.join(folder, "backends", "nvidia", "bin")
+if shutil.which("cuobjdump", path=config.environment["PATH"]):
+    config.available_features.add("cuobjdump")

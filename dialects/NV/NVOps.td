@@ -436,6 +436,14 @@ def NV_NamedBarrierOp : NV_Op<"named_barrier"> {
   let assemblyFormat = "attr-dict";
 }
 
+def NV_WarpSyncOp : NV_Op<"warp_sync"> {
+  let summary = "Waits for the threads of the executing warp";
+  let description = [{
+    Orders their memory accesses before what one of them does next for all (an arrival): a warp's threads may have diverged.
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
 def NV_FenceProxyOp : NV_Op<"fence.proxy"> {
   let summary = "Orders this thread's ordinary shared memory accesses before later asynchronous ones";
   let assemblyFormat = "attr-dict";

@@ -192,6 +192,15 @@ struct NamedBarrierPattern : Pattern<nv::NamedBarrierOp> {
   }
 };
 
+struct WarpSyncPattern : Pattern<nv::WarpSyncOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(nv::WarpSyncOp op, Adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<NVVM::SyncWarpOp>(op, Scalar{rewriter, op.getLoc()}.i32(-1));
+    return success();
+  }
+};
+
 struct FenceProxyPattern : Pattern<nv::FenceProxyOp> {
   using Pattern::Pattern;
   LogicalResult matchAndRewrite(nv::FenceProxyOp op, Adaptor, ConversionPatternRewriter &rewriter) const override {
@@ -205,5 +214,6 @@ struct FenceProxyPattern : Pattern<nv::FenceProxyOp> {
 
 void tileloom::emit::populateAsyncPatterns(TileTypeConverter &converter, RewritePatternSet &patterns) {
   patterns.add<TmaLoadPattern, TmaStorePattern, BulkCommitPattern, BulkWaitPattern, MBarrierInitPattern, MBarrierWaitPattern,
-               MBarrierArrivePattern, NamedBarrierPattern, FenceProxyPattern>(converter, patterns.getContext());
+               MBarrierArrivePattern, NamedBarrierPattern, WarpSyncPattern, FenceProxyPattern>(
+      converter, patterns.getContext());
 }

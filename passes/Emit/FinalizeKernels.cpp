@@ -1,8 +1,11 @@
 //===- FinalizeKernels.cpp - What LLVM and ptxas need to know about kernels ---------------===//
 //
-// In: kernels as llvm.func. Out: the entry attribute, the exact number of threads, and tensor maps as constant parameters passed by value.
-// Registers: with setmaxnreg one CTA an SM at least (it is ignored without, ptxas C7508). Otherwise a cap, because ptxas
-// divides 65536 by the threads, while the hardware grants registers by sub-partition: 9 warps of 224 registers do not start (error 701).
+// In: kernels as llvm.func. Out: the entry attribute, the exact number of threads, and tensor maps as
+// constant parameters passed by value.
+//
+// Registers: with setmaxnreg one CTA an SM at least (it is ignored without, ptxas C7508). Otherwise a
+// cap, because ptxas divides 65536 by the threads, while the hardware grants registers by
+// sub-partition: 9 warps of 224 registers do not start (error 701).
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -32,11 +35,13 @@ void finalize(LLVM::LLVMFuncOp function) {
     function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
                       builder.getDenseI32ArrayAttr({static_cast<int32_t>(threads.getInt()), 1, 1}));
     auto cap = function->getAttrOfType<IntegerAttr>("nv.max_registers");
-    bool budgets = function.walk([](NVVM::SetMaxRegisterOp) { return WalkResult::interrupt(); }).wasInterrupted();
+    bool budgets = function.walk([](NVVM::SetMaxRegisterOp) { return WalkResult::interrupt(); })
+                       .wasInterrupted();
     if (budgets || !cap)
       function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), builder.getI32IntegerAttr(1));
     else
-      function->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(), builder.getI32IntegerAttr(cap.getInt()));
+      function->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(),
+                        builder.getI32IntegerAttr(cap.getInt()));
   }
   for (unsigned index = 0; index < function.getNumArguments(); ++index) {
     if (!function.getArgAttr(index, nv::tensorMapAttrName))

@@ -93,7 +93,7 @@ struct Lowering {
       auto layout = sharedLayout(view);
       if (!layout)
         return buffer.emitOpError("view: ") << llvm::toString(layout.takeError());
-      int64_t need = layout->requiredAlignment(); // at least 128, which tensor copies need (PTX ISA 5.5.7)
+      int64_t need = layout->requiredAlignment(); // at least 128, which tensor copies need
       alignment = std::max(alignment, need);
       end = llvm::alignTo(end, need);
       storage.offsets.push_back(end);
@@ -117,7 +117,8 @@ struct Lowering {
   LogicalResult lowerRing(warp::RingOp ring) {
     RingState state;
     if (ring.getScope() != warp::Scope::Cta)
-      return ring.emitOpError("scope ") << warp::stringifyScope(ring.getScope()) << ": hand-over between CTAs is not lowered yet";
+      return ring.emitOpError("scope ")
+             << warp::stringifyScope(ring.getScope()) << ": hand-over between CTAs is not lowered yet";
     const Storage &storage = storages[ring.getBuffer()];
     state.depth = storage.depth;
     state.perReplica = storage.perReplica;
@@ -256,6 +257,10 @@ struct Lowering {
       builder.setInsertionPoint(release);
       auto role = release->getParentOfType<warp::RoleOp>();
       auto issuer = isSingleThreadRole(role) ? nv::Issuer::All : nv::Issuer::Warp;
+      // One thread arrives for its warp: the others' accesses come first (wgmma.wait_group has made
+      // the warp meet already).
+      if (issuer == nv::Issuer::Warp && release.getKind() == warp::ReleaseKind::Generic)
+        nv::WarpSyncOp::create(builder, loc);
       nv::MBarrierArriveOp::create(builder, loc, barrierOf(loc, release->getOperand(0), release.getRing()), 0, issuer);
       return success();
     }
