@@ -191,17 +191,17 @@ struct Lowering {
 
   /// What control flow carries of a token is its stage: gives such values their new type and their sources the stage.
   void carryStages() {
-    Type i32 = builder.getI32Type(), token = warp::TokenType::get(function.getContext());
+    Type i32 = builder.getI32Type();
     function.walk([&](Operation *op) {
       for (Region &region : op->getRegions())
         for (Block &block : region)
           for (BlockArgument argument : block.getArguments())
-            if (argument.getType() == token)
+            if (isa<warp::TokenType>(argument.getType()))
               argument.setType(i32);
       if (isa<warp::AcquireOp>(op))
         return;
       for (OpResult result : op->getResults())
-        if (result.getType() == token)
+        if (isa<warp::TokenType>(result.getType()))
           result.setType(i32);
       if (isa<warp::SlotOp, warp::ReleaseOp>(op))
         return;
