@@ -153,11 +153,17 @@ LogicalResult ConcatOp::verify() {
   auto first = cast<RankedTensorType>(getInputs().front().getType());
   if (getDim() >= static_cast<uint64_t>(first.getRank()))
     return emitOpError("dim: expected 0 to ") << first.getRank() - 1 << ", found " << getDim();
-  for (Value input : getInputs())
-    if (input.getType() != first)
-      return emitOpError("inputs: expected equal types, found ") << first << " and " << input.getType();
   SmallVector<int64_t> expected(first.getShape());
-  expected[getDim()] *= getInputs().size();
+  expected[getDim()] = 0;
+  for (Value input : getInputs()) {
+    auto type = cast<RankedTensorType>(input.getType());
+    SmallVector<int64_t> shape(type.getShape()), others(first.getShape());
+    if (type.getRank() == first.getRank())
+      expected[getDim()] += shape[getDim()], shape[getDim()] = others[getDim()];
+    if (shape != others || type.getElementType() != first.getElementType())
+      return emitOpError("inputs: expected types equal but for dimension ")
+             << getDim() << ", found " << first << " and " << type;
+  }
   if (getResult().getType().getShape() != ArrayRef<int64_t>(expected))
     return emitOpError("result shape: expected ")
            << shapeText(expected) << ", found " << shapeText(getResult().getType().getShape());
@@ -182,6 +188,12 @@ LogicalResult RowSlotOp::verify() {
 LogicalResult JoinRowSlotsOp::verify() {
   if (getInputs().size() < 2)
     return emitOpError("inputs: expected at least 2, found ") << getInputs().size();
+  auto first = cast<RankedTensorType>(getInputs().front().getType());
+  for (Value input : getInputs()) {
+    auto type = cast<RankedTensorType>(input.getType());
+    if (type.getShape() != first.getShape() || type.getElementType() != first.getElementType())
+      return emitOpError("inputs: expected one shape and element type, found ") << first << " and " << type;
+  }
   SmallVector<int64_t> expected(cast<RankedTensorType>(getInputs().front().getType()).getShape());
   expected[0] *= getInputs().size();
   if (getResult().getType().getShape() != ArrayRef<int64_t>(expected))
@@ -199,6 +211,17 @@ LogicalResult ReduceOp::verify() {
   if (getResult().getType().getShape() != ArrayRef<int64_t>(expected))
     return emitOpError("result shape: expected ")
            << shapeText(expected) << ", found " << shapeText(getResult().getType().getShape());
+  return success();
+}
+
+LogicalResult FoldOp::verify() {
+  auto source = getSource().getType(), result = getResult().getType();
+  if (source.getRank() != 2 || result.getRank() != 2)
+    return emitOpError("ranks: expected 2, found ") << source.getRank() << " and " << result.getRank();
+  if (source.getDimSize(0) != result.getDimSize(0) || source.getDimSize(1) % result.getDimSize(1))
+    return emitOpError("result shape: expected ")
+           << source.getDimSize(0) << " rows and a divisor of " << source.getDimSize(1) << " columns, found "
+           << shapeText(result.getShape());
   return success();
 }
 

@@ -167,7 +167,7 @@ def NV_ExtractOp : NV_Op<"extract", [Pure]> {
 def NV_ConcatOp : NV_Op<"concat", [Pure]> {
   let summary = "Register tiles side by side";
   let description = [{
-    The inverse of `nv.extract`: tiles of equal shape along dimension `dim`.
+    The inverse of `nv.extract`: tiles put together along dimension `dim`; they agree in the other extents.
 
     ```mlir
     %t = nv.concat %a, %b dim(1) : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x128xf32>
@@ -195,7 +195,7 @@ def NV_RowSlotOp : NV_Op<"row_slot", [Pure]> {
   let hasVerifier = 1;
 }
 
-def NV_JoinRowSlotsOp : NV_Op<"join_row_slots", [Pure, SameTypeOperands]> {
+def NV_JoinRowSlotsOp : NV_Op<"join_row_slots", [Pure]> {
   let summary = "Puts the row groups of a tile together again";
   let description = [{
     ```mlir
@@ -211,17 +211,32 @@ def NV_JoinRowSlotsOp : NV_Op<"join_row_slots", [Pure, SameTypeOperands]> {
 def NV_ReduceOp : NV_Op<"reduce", [Pure]> {
   let summary = "Combines the elements along one dimension";
   let description = [{
-    In the thread first (in `chains` independent chains), then across lanes by shuffles. With `lanes = false` the lanes'
-    partial results stay apart: the value is then only defined up to a later `nv.reduce_lanes`.
+    In the thread first (in `chains` independent chains), then across lanes by shuffles.
 
     ```mlir
     %m = nv.reduce max %s dim(1) : tensor<64x128xf32> -> tensor<64xf32>
     ```
   }];
   let arguments = (ins NV_ReduceKind:$kind, AnyRankedTensor:$source, I64Attr:$dim,
-                       DefaultValuedAttr<I64Attr, "4">:$chains, DefaultValuedAttr<BoolAttr, "true">:$lanes);
+                       DefaultValuedAttr<I64Attr, "2">:$chains);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$kind $source `dim` `(` $dim `)` attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def NV_FoldOp : NV_Op<"fold", [Pure]> {
+  let summary = "Combines the blocks of columns of a tile";
+  let description = [{
+    result[i, c] combines source[i, c + j * n] over all j, for a result of n columns. With n the columns that a warp covers side by side
+    (8 for wgmma accumulators) this needs no shuffles: a running row sum kept in this form is reduced across lanes once, at the end.
+
+    ```mlir
+    %s = nv.fold add %p : tensor<32x128xf32> -> tensor<32x8xf32>
+    ```
+  }];
+  let arguments = (ins NV_ReduceKind:$kind, AnyRankedTensor:$source);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$kind $source attr-dict `:` type($source) `->` type($result)";
   let hasVerifier = 1;
 }
 

@@ -57,6 +57,8 @@ struct ConvertTilesPass : tileloom::emit::impl::ConvertTilesBase<ConvertTilesPas
     target.addDynamicallyLegalDialect<arith::ArithDialect, math::MathDialect, ub::UBDialect>([&](Operation *op) {
       if (isa<math::Exp2Op, math::Log2Op, math::RsqrtOp>(op) && op->getResult(0).getType().isF32())
         return false;
+      if (auto divide = dyn_cast<arith::DivFOp>(op); divide && isApproximateDivision(divide))
+        return false;
       return converter.isLegal(op);
     });
     if (failed(applyFullConversion(module, target, std::move(patterns))))

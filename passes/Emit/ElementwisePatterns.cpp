@@ -175,11 +175,29 @@ template <typename Op> struct ApproximatePattern : OpConversionPattern<Op> {
   StringRef name;
 };
 
+/// Division that may be approximate (fastmath afn or arcp): by the reciprocal.
+struct DividePattern : OpConversionPattern<arith::DivFOp> {
+  DividePattern(TypeConverter &converter, MLIRContext *context) : OpConversionPattern(converter, context, /*benefit=*/2) {}
+
+  LogicalResult matchAndRewrite(arith::DivFOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+    if (!isApproximateDivision(op))
+      return failure();
+    Value reciprocal = callIntrinsic(rewriter, op.getLoc(), "llvm.nvvm.rcp.approx.ftz.f", op.getType(), adaptor.getRhs());
+    rewriter.replaceOpWithNewOp<arith::MulFOp>(op, adaptor.getLhs(), reciprocal);
+    return success();
+  }
+};
+
 } // namespace
+
+bool tileloom::emit::isApproximateDivision(arith::DivFOp op) {
+  return op.getType().isF32() && (op.getFastmath() & (arith::FastMathFlags::afn | arith::FastMathFlags::arcp)) != arith::FastMathFlags::none;
+}
 
 void tileloom::emit::populateElementwisePatterns(TileTypeConverter &converter, RewritePatternSet &patterns) {
   MLIRContext *context = patterns.getContext();
   patterns.add<ElementwisePattern, SplatPattern>(converter, context);
+  patterns.add<DividePattern>(converter, context);
   patterns.add<ApproximatePattern<math::Exp2Op>>(converter, context, "llvm.nvvm.ex2.approx.ftz.f");
   patterns.add<ApproximatePattern<math::Log2Op>>(converter, context, "llvm.nvvm.lg2.approx.ftz.f");
   patterns.add<ApproximatePattern<math::RsqrtOp>>(converter, context, "llvm.nvvm.rsqrt.approx.ftz.f");

@@ -139,37 +139,91 @@ Value gather(OpBuilder &builder, Location loc, ValueRange values, ArrayRef<Value
   return vector == asType ? value : LLVM::BitcastOp::create(builder, loc, asType, value).getResult();
 }
 
+/// A part of a tile whose bytes lie as in a tile of its own: the whole, or one column of atoms of a slice (the columns of a
+/// slice are as far apart as those of its allocation).
+struct LocalPiece {
+  layout::RegisterLayout regs;
+  SmallVector<unsigned, 16> registers; // of the whole, by register of the piece
+  layout::SharedLayout shared;
+  int64_t byteOffset = 0;
+};
+
+FailureOr<SmallVector<LocalPiece, 1>> piecesOf(Operation *op, const layout::RegisterLayout &regs, nv::MemDescType view) {
+  auto shared = sharedLayout(view);
+  if (!shared)
+    return op->emitOpError() << llvm::toString(shared.takeError());
+  SmallVector<LocalPiece, 1> pieces;
+  SmallVector<int64_t> shape = squeezeShape(view.getShape());
+  if (shared->shape() == ArrayRef<int64_t>(shape)) {
+    pieces.push_back({regs, llvm::to_vector<16>(llvm::seq<unsigned>(0, regs.registersPerThread())), *shared, 0});
+    return pieces;
+  }
+  if (shared->major() != layout::Major::K)
+    return op->emitOpError("slice of a transposed tile: expected rows of the tile as stored");
+  int64_t atom = shared->atomBytes() * 8 / shared->elementBits();
+  for (int64_t column = 0; column < shape[1]; column += atom) {
+    auto part = layout::columns(regs, column, atom);
+    auto layout = layout::SharedLayout::create({shape[0], atom}, shared->elementBits(), shared->swizzle());
+    if (!part || !layout)
+      return op->emitOpError() << llvm::toString(part ? layout.takeError() : part.takeError());
+    pieces.push_back({part->layout, part->registers, *layout, column / atom * shared->rowCount() * shared->atomBytes()});
+  }
+  return pieces;
+}
+
+/// `access` with the register numbers of the whole tile.
+SmallVector<SmallVector<unsigned, 16>> wordsOf(const layout::SharedAccess &access, const LocalPiece &piece) {
+  SmallVector<SmallVector<unsigned, 16>> words;
+  for (ArrayRef<unsigned> word : access.words) {
+    words.emplace_back();
+    for (unsigned reg : word)
+      words.back().push_back(piece.registers[reg]);
+  }
+  return words;
+}
+
 struct LocalStorePattern : Pattern<nv::LocalStoreOp> {
   using Pattern::Pattern;
   LogicalResult matchAndRewrite(nv::LocalStoreOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
     auto type = cast<RankedTensorType>(op.getValue().getType());
     const layout::RegisterLayout *regs = converter.layoutOf(type, op.getLoc());
-    auto shared = sharedLayout(op.getView().getType());
-    if (!regs || !shared)
-      return shared ? failure() : op.emitOpError() << llvm::toString(shared.takeError());
-    auto plan = layout::sharedStorePlan(*regs, *shared);
+    if (!regs)
+      return failure();
+    auto pieces = piecesOf(op, *regs, op.getView().getType());
+    if (failed(pieces))
+      return failure();
+    SmallVector<Value> elements = unpack(rewriter, op.getLoc(), type, adaptor.getValue());
+    for (const LocalPiece &piece : *pieces)
+      if (failed(store(op, piece, adaptor, elements, rewriter)))
+        return failure();
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+  LogicalResult store(nv::LocalStoreOp op, const LocalPiece &piece, OneToN adaptor, ArrayRef<Value> elements,
+                      ConversionPatternRewriter &rewriter) const {
+    auto plan = layout::sharedStorePlan(piece.regs, piece.shared);
     if (!plan)
       return op.emitOpError() << llvm::toString(plan.takeError());
     Location loc = op.getLoc();
-    PlanAddresses addresses(rewriter, op, *plan, adaptor.getView().front());
+    Scalar math{rewriter, loc};
+    PlanAddresses addresses(rewriter, op, *plan, math.advance(adaptor.getView().front(), piece.byteOffset));
     ValueRange values = adaptor.getValue();
-    SmallVector<Value> elements = unpack(rewriter, loc, type, values);
     auto i32 = rewriter.getI32Type();
     if (plan->kind == layout::SharedAccessPlan::Matrix) {
       for (const layout::SharedAccess &access : plan->accesses) {
         SmallVector<Value> words;
-        for (ArrayRef<unsigned> word : access.words)
+        for (ArrayRef<unsigned> word : wordsOf(access, piece))
           words.push_back(gather(rewriter, loc, values, elements, word, i32));
         NVVM::StMatrixOp::create(
             rewriter, loc, addresses.at(access), words, plan->transposed ? NVVM::MMALayout::col : NVVM::MMALayout::row,
             NVVM::LdStMatrixShapeAttr::get(getContext(), 8, 8), NVVM::LdStMatrixEltType::B16);
       }
-      rewriter.eraseOp(op);
       return success();
     }
     auto store = [&](OpBuilder &builder) {
       for (const layout::SharedAccess &access : plan->accesses) {
-        ArrayRef<unsigned> run = access.words.front();
+        SmallVector<unsigned, 16> run = wordsOf(access, piece).front();
         Type element = elements[run[0]].getType();
         Type asType = run.size() == 1 ? element : VectorType::get({static_cast<int64_t>(run.size())}, element);
         Value value = gather(builder, loc, values, elements, run, asType);
@@ -177,7 +231,6 @@ struct LocalStorePattern : Pattern<nv::LocalStoreOp> {
       }
     };
     // Copies that other threads hold need not be written again.
-    Scalar math{rewriter, loc};
     Value copies;
     if (plan->copyLanes)
       copies = math.bitAnd(addresses.position.lane, plan->copyLanes);
@@ -185,16 +238,15 @@ struct LocalStorePattern : Pattern<nv::LocalStoreOp> {
       Value warps = math.bitAnd(addresses.position.warp, plan->copyWarps);
       copies = copies ? arith::OrIOp::create(rewriter, loc, copies, warps).getResult() : warps;
     }
-    if (copies) {
-      Value primary = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, copies, math.i32(0));
-      auto branch = scf::IfOp::create(rewriter, loc, primary, /*withElseRegion=*/false);
-      OpBuilder::InsertionGuard guard(rewriter);
-      rewriter.setInsertionPointToStart(branch.thenBlock());
-      store(rewriter); // its addresses are made inside too
-    } else {
+    if (!copies) {
       store(rewriter);
+      return success();
     }
-    rewriter.eraseOp(op);
+    Value primary = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, copies, math.i32(0));
+    auto branch = scf::IfOp::create(rewriter, loc, primary, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPointToStart(branch.thenBlock());
+    store(rewriter); // its addresses are made inside too
     return success();
   }
 };
@@ -204,17 +256,34 @@ struct LocalLoadPattern : Pattern<nv::LocalLoadOp> {
   LogicalResult matchAndRewrite(nv::LocalLoadOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
     auto type = cast<RankedTensorType>(op.getResult().getType());
     const layout::RegisterLayout *regs = converter.layoutOf(type, op.getLoc());
-    auto shared = sharedLayout(op.getView().getType());
-    if (!regs || !shared)
-      return shared ? failure() : op.emitOpError() << llvm::toString(shared.takeError());
-    auto plan = layout::sharedLoadPlan(*regs, *shared);
+    if (!regs)
+      return failure();
+    auto pieces = piecesOf(op, *regs, op.getView().getType());
+    if (failed(pieces))
+      return failure();
+    unsigned registers = regs->registersPerThread(), packing = elementsPerValue(type, registers);
+    SmallVector<Value> elements(registers), values(registers / packing);
+    for (const LocalPiece &piece : *pieces)
+      if (failed(load(op, piece, adaptor.getView().front(), packing, elements, values, rewriter)))
+        return failure();
+    for (unsigned i = 0; i < values.size(); ++i)
+      if (!values[i])
+        values[i] = packing == 1 ? elements[i]
+                                 : pack(rewriter, op.getLoc(), type, ArrayRef<Value>(elements).slice(i * packing, packing))[0];
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{values});
+    return success();
+  }
+
+  /// Fills `values` where a loaded word is one of them, else `elements`.
+  LogicalResult load(nv::LocalLoadOp op, const LocalPiece &piece, Value base, unsigned packing, SmallVectorImpl<Value> &elements,
+                     SmallVectorImpl<Value> &values, ConversionPatternRewriter &rewriter) const {
+    auto plan = layout::sharedLoadPlan(piece.regs, piece.shared);
     if (!plan)
       return op.emitOpError() << llvm::toString(plan.takeError());
     Location loc = op.getLoc();
-    PlanAddresses addresses(rewriter, op, *plan, adaptor.getView().front());
-    unsigned registers = regs->registersPerThread(), packing = elementsPerValue(type, registers);
-    SmallVector<Value> elements(registers), values(registers / packing);
-    Type element = scalarType(type.getElementType());
+    Scalar math{rewriter, loc};
+    PlanAddresses addresses(rewriter, op, *plan, math.advance(base, piece.byteOffset));
+    Type element = scalarType(cast<RankedTensorType>(op.getResult().getType()).getElementType());
     auto i32 = rewriter.getI32Type();
     auto scatter = [&](ArrayRef<unsigned> run, Value word) {
       if (run.size() == 1) {
@@ -231,29 +300,25 @@ struct LocalLoadPattern : Pattern<nv::LocalLoadOp> {
         return;
       }
       for (auto [i, reg] : llvm::enumerate(run))
-        elements[reg] = LLVM::ExtractElementOp::create(rewriter, loc, unpacked, Scalar{rewriter, loc}.i32(i));
+        elements[reg] = LLVM::ExtractElementOp::create(rewriter, loc, unpacked, math.i32(i));
     };
     for (const layout::SharedAccess &access : plan->accesses) {
+      SmallVector<SmallVector<unsigned, 16>> runs = wordsOf(access, piece);
       if (plan->kind == layout::SharedAccessPlan::Matrix) {
-        size_t count = access.words.size();
+        size_t count = runs.size();
         Type result = count == 1 ? Type(i32)
                                  : Type(LLVM::LLVMStructType::getLiteral(getContext(), SmallVector<Type>(count, i32)));
         Value words = NVVM::LdMatrixOp::create(
             rewriter, loc, result, addresses.at(access), count, plan->transposed ? NVVM::MMALayout::col : NVVM::MMALayout::row,
             NVVM::LdStMatrixShapeAttr::get(getContext(), 8, 8), NVVM::LdStMatrixEltType::B16);
-        for (auto [i, word] : llvm::enumerate(access.words))
-          scatter(word, count == 1 ? words : LLVM::ExtractValueOp::create(rewriter, loc, words, i).getResult());
+        for (auto [i, run] : llvm::enumerate(runs))
+          scatter(run, count == 1 ? words : LLVM::ExtractValueOp::create(rewriter, loc, words, i).getResult());
         continue;
       }
-      ArrayRef<unsigned> run = access.words.front();
+      ArrayRef<unsigned> run = runs.front();
       Type asType = run.size() == 1 ? element : VectorType::get({static_cast<int64_t>(run.size())}, element);
       scatter(run, LLVM::LoadOp::create(rewriter, loc, asType, addresses.at(access), plan->vectorBytes));
     }
-    for (unsigned i = 0; i < values.size(); ++i)
-      if (!values[i])
-        values[i] = packing == 1 ? elements[i]
-                                 : pack(rewriter, loc, type, ArrayRef<Value>(elements).slice(i * packing, packing))[0];
-    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{values});
     return success();
   }
 };

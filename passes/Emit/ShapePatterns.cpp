@@ -101,11 +101,12 @@ struct RowSlotPattern : Pattern<nv::RowSlotOp> {
 template <typename Op>
 LogicalResult assemble(Op op, ArrayRef<SmallVector<unsigned, 16>> parts, ArrayRef<ValueRange> inputs, unsigned registers,
                        ConversionPatternRewriter &rewriter) {
-  auto part = cast<RankedTensorType>(op.getInputs().front().getType());
   SmallVector<Value> elements(registers);
-  for (auto [input, where] : llvm::zip(inputs, parts))
+  for (auto [i, input, where] : llvm::enumerate(inputs, parts)) {
+    auto part = cast<RankedTensorType>(op.getInputs()[i].getType());
     for (auto [value, reg] : llvm::zip(unpack(rewriter, op.getLoc(), part, input), where))
       elements[reg] = value;
+  }
   if (llvm::is_contained(elements, Value()))
     return op.emitOpError("inputs: expected to cover the result");
   rewriter.replaceOpWithMultiple(
@@ -136,13 +137,15 @@ struct ConcatPattern : Pattern<nv::ConcatOp> {
     const layout::RegisterLayout *whole = layoutOf(op.getResult());
     if (!whole)
       return failure();
-    int64_t extent = cast<RankedTensorType>(op.getInputs().front().getType()).getDimSize(op.getDim());
     SmallVector<SmallVector<unsigned, 16>> parts;
-    for (size_t i = 0; i < op.getInputs().size(); ++i) {
-      auto sub = layout::extract(*whole, op.getDim(), i * extent, extent);
+    int64_t begin = 0;
+    for (Value input : op.getInputs()) {
+      int64_t extent = cast<RankedTensorType>(input.getType()).getDimSize(op.getDim());
+      auto sub = layout::extract(*whole, op.getDim(), begin, extent);
       if (!sub)
         return fail(op, sub);
       parts.emplace_back(sub->registers);
+      begin += extent;
     }
     return assemble(op, parts, adaptor.getInputs(), whole->registersPerThread(), rewriter);
   }
@@ -230,10 +233,7 @@ struct ReducePattern : Pattern<nv::ReduceOp> {
           next.push_back(partial.back());
         partial = next;
       }
-      Value value = partial.front();
-      if (op.getLanes())
-        value = acrossLanes(rewriter, loc, op.getKind(), value, plan->laneMasks);
-      results.push_back(value);
+      results.push_back(acrossLanes(rewriter, loc, op.getKind(), partial.front(), plan->laneMasks));
     }
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
     return success();
@@ -247,6 +247,36 @@ struct ReducePattern : Pattern<nv::ReduceOp> {
       value = combine(builder, loc, kind, value, other);
     }
     return value;
+  }
+};
+
+struct FoldPattern : Pattern<nv::FoldOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(nv::FoldOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
+    const layout::RegisterLayout *source = layoutOf(op.getSource()), *result = layoutOf(op.getResult());
+    if (!source || !result)
+      return failure();
+    if (tile::elementBits(op.getType().getElementType()) != 32)
+      return op.emitOpError("element type: expected 32 bits, found ") << op.getType().getElementType();
+    int64_t columns = op.getType().getDimSize(1);
+    SmallVector<Value> values(result->registersPerThread());
+    for (unsigned reg = 0; reg < source->registersPerThread(); ++reg) {
+      // The element must belong to the thread that holds the column it folds onto, in every thread.
+      layout::Index index = source->indexOf(reg, 0, 0);
+      index[1] %= columns;
+      unsigned target = result->ownerOf(index).reg;
+      for (unsigned warp = 0; warp < source->warps(); ++warp)
+        for (unsigned lane = 0; lane < 32; ++lane) {
+          layout::Index from = source->indexOf(reg, lane, warp);
+          from[1] %= columns;
+          if (target >= values.size() || result->indexOf(target, lane, warp) != from)
+            return op.emitOpError("columns: expected a result whose columns repeat in each thread's registers, found ") << columns;
+        }
+      Value element = adaptor.getSource()[reg];
+      values[target] = values[target] ? ReducePattern::combine(rewriter, op.getLoc(), op.getKind(), values[target], element) : element;
+    }
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{values});
+    return success();
   }
 };
 
@@ -300,5 +330,5 @@ struct WarpAnyPattern : Pattern<nv::WarpAnyOp> {
 
 void tileloom::emit::populateShapePatterns(TileTypeConverter &converter, RewritePatternSet &patterns) {
   patterns.add<ExtractPattern, RowSlotPattern, JoinRowSlotsPattern, ConcatPattern, BroadcastPattern,
-               ConvertLayoutPattern, ReducePattern, IndexPattern, WarpAnyPattern>(converter, patterns.getContext());
+               ConvertLayoutPattern, ReducePattern, FoldPattern, IndexPattern, WarpAnyPattern>(converter, patterns.getContext());
 }

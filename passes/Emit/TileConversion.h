@@ -92,6 +92,9 @@ mlir::Value callIntrinsic(mlir::OpBuilder &builder, mlir::Location loc, llvm::St
                           mlir::ValueRange operands);
 void callIntrinsic(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef name, mlir::ValueRange operands);
 
+/// True for a scalar f32 division whose fast-math flags allow the reciprocal.
+bool isApproximateDivision(mlir::arith::DivFOp op);
+
 void populateElementwisePatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateShapePatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateMemoryPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);

@@ -170,7 +170,7 @@ struct Assigner {
       for (Value value : forward ? ValueRange(op->getResults()) : ValueRange(op->getOperands()))
         assign(value, other);
     };
-    if (OpTrait::hasElementwiseMappableTraits(op) || isa<nv::ExtractOp, nv::ConcatOp>(op)) {
+    if (OpTrait::hasElementwiseMappableTraits(op) || isa<nv::ExtractOp, nv::ConcatOp, nv::FoldOp>(op)) {
       to(layout);
       // Operands of one element-wise operation agree.
       if (forward && OpTrait::hasElementwiseMappableTraits(op))
@@ -281,15 +281,11 @@ Attribute required(OpOperand &use) {
   }
   if (auto wait = dyn_cast<nv::WgmmaWaitOp>(user))
     return index < wait.getInputs().size() ? layoutOf(wait.getResult(index)) : Attribute();
-  if (auto reduce = dyn_cast<nv::ReduceOp>(user))
-    return cast<nv::SliceAttr>(layoutOf(reduce.getResult())).getParent();
   if (auto broadcast = dyn_cast<nv::BroadcastOp>(user))
     return nv::SliceAttr::get(context, broadcast.getDim(), layoutOf(broadcast.getResult()));
-  if (auto slot = dyn_cast<nv::RowSlotOp>(user))
-    return cast<nv::RowSlotAttr>(layoutOf(slot.getResult())).getParent();
   if (auto join = dyn_cast<nv::JoinRowSlotsOp>(user))
     return nv::RowSlotAttr::get(context, index, join.getInputs().size(), layoutOf(join.getResult()));
-  if (isa<nv::ExtractOp, nv::ConcatOp>(user) || OpTrait::hasElementwiseMappableTraits(user)) {
+  if (isa<nv::ExtractOp, nv::ConcatOp, nv::FoldOp>(user) || OpTrait::hasElementwiseMappableTraits(user)) {
     if (user->getNumResults() && isTile(user->getResult(0)))
       return layoutOf(user->getResult(0));
   }
@@ -298,6 +294,34 @@ Attribute required(OpOperand &use) {
   if (auto store = dyn_cast<nv::GlobalStoreOp>(user))
     return layoutOf(store.getValue());
   return {};
+}
+
+/// The layout that an operation gives its result, where that follows from its operand's.
+Attribute derived(Operation *op) {
+  auto operandLayout = [&] { return cast<RankedTensorType>(op->getOperand(0).getType()).getEncoding(); };
+  if (auto reduce = dyn_cast<nv::ReduceOp>(op))
+    return nv::SliceAttr::get(op->getContext(), reduce.getDim(), operandLayout());
+  if (auto slot = dyn_cast<nv::RowSlotOp>(op))
+    return nv::RowSlotAttr::get(op->getContext(), slot.getSlot(), slot.getCount(), operandLayout());
+  return {};
+}
+
+/// Results that their uses want in another layout (or in another name of the same one).
+void convertDerivedResults(warp::RoleOp role) {
+  SmallVector<Operation *> ops;
+  role.walk([&](Operation *op) {
+    if (Attribute layout = derived(op); layout && layout != cast<RankedTensorType>(op->getResult(0).getType()).getEncoding())
+      ops.push_back(op);
+  });
+  for (Operation *op : ops) {
+    Value result = op->getResult(0);
+    auto wanted = cast<RankedTensorType>(result.getType());
+    OpBuilder builder(op->getContext());
+    builder.setInsertionPointAfter(op);
+    result.setType(withLayout(wanted, derived(op)));
+    auto converted = nv::ConvertLayoutOp::create(builder, op->getLoc(), wanted, result);
+    result.replaceAllUsesExcept(converted, converted);
+  }
 }
 
 LogicalResult assignRegisters(warp::RoleOp role) {
@@ -341,6 +365,7 @@ LogicalResult assignRegisters(warp::RoleOp role) {
       constant.setValueAttr(dense.reshape(cast<ShapedType>(constant.getType())));
   });
 
+  convertDerivedResults(role);
   SmallVector<OpOperand *> mismatched;
   role.walk([&](Operation *op) {
     for (OpOperand &operand : op->getOpOperands())

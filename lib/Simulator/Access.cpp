@@ -1,0 +1,257 @@
+//===- Access.cpp - Checked accesses to simulated memory ------------------===//
+//
+// See Access.h.
+//
+//===----------------------------------------------------------------------===//
+#include "Access.h"
+
+#include <cstdio>
+
+namespace tileloom {
+namespace sim {
+
+std::string hex(uint64_t v) {
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, "0x%llx", static_cast<unsigned long long>(v));
+  return buffer;
+}
+
+std::string describeShared(const Cta &cta, uint32_t offset) {
+  std::string s = "shared address " + hex(offset);
+  if (cta.cluster->grid->clusterSize > 1)
+    s += " of CTA rank " + std::to_string(cta.rank);
+  if (const BarrierInfo *b = const_cast<Cta &>(cta).barrier(offset); b && b->live)
+    s += " (an mbarrier)";
+  return s;
+}
+
+Finding findingAt(const Warp &w, const char *kind, std::string message, int lane) {
+  Finding f;
+  f.kind = kind;
+  f.message = std::move(message);
+  f.kernel = w.program->name;
+  for (int i = 0; i < 3; ++i)
+    f.cta[i] = w.cta->id[i];
+  f.warp = int(w.id);
+  f.lane = lane;
+  if (w.current) {
+    f.line = w.current->line;
+    f.source = std::string(w.program->text[size_t(w.current - w.program->code.data())]);
+  }
+  return f;
+}
+
+void report(Warp &w, const char *kind, const std::string &message, int lane) {
+  w.cluster->report(findingAt(w, kind, message, lane));
+}
+
+Actor genericActor(const Warp &w) {
+  Actor a;
+  a.id = w.actor;
+  a.epoch = w.clocks.seen.empty() ? 0 : w.clocks.seen[w.actor];
+  return a;
+}
+
+static void raise(Clock &clock, uint32_t actor, uint32_t epoch) {
+  if (clock.size() <= actor)
+    clock.resize(actor + 1, 0);
+  clock[actor] = std::max(clock[actor], epoch);
+}
+
+void learn(Clocks &c, uint32_t actor, uint32_t epoch, bool proxied, bool tensor) {
+  raise(c.seen, actor, epoch);
+  if (proxied)
+    raise(c.proxied, actor, epoch);
+  if (tensor)
+    raise(c.tensor, actor, epoch);
+}
+
+void learn(Warp &w, uint32_t actor, uint32_t epoch, bool proxied) {
+  if (!w.clocks.empty())
+    learn(w.clocks, actor, epoch, proxied);
+}
+
+void releaseInto(Warp &w, Clocks &to) {
+  if (w.clocks.empty())
+    return;
+  to.join(w.clocks);
+  ++w.clocks.seen[w.actor];
+}
+
+void acquireFrom(Warp &w, const Clocks &from) {
+  if (w.clocks.empty() || from.empty())
+    return;
+  uint32_t own = w.clocks.seen[w.actor];
+  w.clocks.join(from);
+  w.clocks.seen[w.actor] = own;
+}
+
+SharedPlace sharedPlace(Warp &w, uint32_t address, uint32_t bytes, uint32_t align, bool anyCta,
+                        int lane, const char *what) {
+  uint32_t rank = address >> 24, offset = address & 0xFFFFFF;
+  std::string name = what ? std::string(what) + ": " : "";
+  Cta *cta = w.cta;
+  if (rank != cta->rank) {
+    if (!anyCta) {
+      report(w, "out-of-bounds",
+             name + "shared::cta access at " + hex(address) + ", which lies in CTA rank " +
+                 std::to_string(rank) + " of the cluster; the own rank is " +
+                 std::to_string(cta->rank),
+             lane);
+      return {};
+    }
+    cta = w.cluster->cta(rank);
+    if (!cta) {
+      report(w, "out-of-bounds",
+             name + "shared::cluster address " + hex(address) + " names CTA rank " +
+                 std::to_string(rank) + "; the cluster has " +
+                 std::to_string(w.cluster->ctas.size()) + " CTAs",
+             lane);
+      return {};
+    }
+    if (cta->done) {
+      report(w, "remote-exited",
+             name + "access to shared memory of CTA rank " + std::to_string(rank) +
+                 ", which has exited; the cluster must synchronise before a CTA exits",
+             lane);
+      return {};
+    }
+  }
+  if (offset < SharedBase || uint64_t(offset) + bytes > cta->shared.size()) {
+    report(w, "out-of-bounds",
+           name + std::to_string(bytes) + " bytes at shared address " + hex(offset) +
+               "; shared memory is " + hex(SharedBase) + " to " + hex(cta->shared.size()),
+           lane);
+    return {};
+  }
+  if (align > 1 && offset % align) {
+    report(w, "misaligned",
+           name + "shared address " + hex(offset) + " must be a multiple of " +
+               std::to_string(align),
+           lane);
+    return {};
+  }
+  return {cta, offset};
+}
+
+static const char *opcodeName(const Warp &w, const Actor &actor) {
+  if (actor.what)
+    return actor.what;
+  return w.current ? w.program->text[size_t(w.current - w.program->code.data())].data() : "?";
+}
+
+static AccessRecord recordOf(Warp &w, const Actor &actor) {
+  AccessRecord r;
+  r.actor = actor.id;
+  r.epoch = actor.epoch;
+  r.line = w.current ? w.current->line : 0;
+  r.cta = uint16_t(w.cta->rank);
+  r.warp = uint16_t(w.id);
+  r.globalCta = uint32_t(w.cta->linear);
+  r.async = actor.async;
+  r.what = opcodeName(w, actor);
+  return r;
+}
+
+static std::string describeAccess(const Cluster &c, const AccessRecord &r) {
+  std::string what(r.what);
+  size_t end = what.find_first_of(" \t\n;");
+  if (!r.async && end != std::string::npos)
+    what.resize(end);
+  std::string s = what + " of warp " + std::to_string(r.warp);
+  if (c.grid->clusterSize > 1)
+    s += " of CTA rank " + std::to_string(r.cta);
+  return s + " at line " + std::to_string(r.line) + (r.async ? " (asynchronous proxy)" : "");
+}
+
+static void reportConflict(Warp &w, const AccessCheck &check, const SharedPlace &p,
+                           const Actor &actor, int lane) {
+  Cluster &c = *w.cluster;
+  std::string at = describeShared(*p.cta, check.offset);
+  std::string me = actor.async ? opcodeName(w, actor) : "this access";
+  if (check.conflict == Conflict::Uninitialised) {
+    report(w, "uninitialised", me + " reads " + at + ", which was never written", lane);
+    return;
+  }
+  std::string other = describeAccess(c, c.records[check.other]);
+  const char *kind = "race";
+  std::string text;
+  switch (check.conflict) {
+  case Conflict::WriteRead:
+    text = me + " reads " + at + " without being ordered after its write by " + other;
+    break;
+  case Conflict::WriteWrite:
+    text = me + " writes " + at + " without being ordered after its write by " + other;
+    break;
+  case Conflict::ReadWrite:
+    text = me + " overwrites " + at + ", which may still be read by " + other;
+    break;
+  default:
+    kind = "missing-proxy-fence";
+    text = me + " touches " + at + " through the asynchronous proxy; it was accessed by " + other +
+           " with no fence.proxy.async in between";
+  }
+  report(w, kind, text, lane);
+}
+
+void noteShared(Warp &w, const SharedPlace &p, uint32_t bytes, Mode mode, const Actor &actor,
+                int lane) {
+  Cta &cta = *p.cta;
+  if (!cta.shadow)
+    return;
+  Cluster &c = *w.cluster;
+  bool races = c.checking(CheckRaces) && (mode == Mode::Read || mode == Mode::Write);
+  Access a;
+  a.actor = actor.id;
+  a.async = actor.async;
+  a.strict = c.checking(CheckStrict);
+  a.clocks = &w.clocks;
+  if (races) {
+    if (w.recordInstr != w.current || w.recordEpoch != actor.epoch || w.recordActor != actor.id) {
+      w.recordId = c.records.add(recordOf(w, actor));
+      w.recordInstr = w.current;
+      w.recordEpoch = actor.epoch;
+      w.recordActor = actor.id;
+    }
+    a.record = w.recordId;
+  }
+  AccessCheck check;
+  if (mode != Mode::Write)
+    check = cta.shadow->read(p.offset, bytes, a, races, c.checking(CheckUninitialised));
+  if (check.conflict == Conflict::None && writes(mode))
+    check = cta.shadow->write(p.offset, bytes, a, races);
+  if (check.conflict != Conflict::None)
+    reportConflict(w, check, p, actor, lane);
+}
+
+uint8_t *globalPlace(Warp &w, uint64_t address, uint32_t bytes, uint32_t align, Mode mode, int lane,
+                     const char *what) {
+  Region *r = w.cluster->lastRegion;
+  if (!r || address - r->base >= r->size)
+    r = w.cluster->lastRegion = w.cluster->grid->memory->find(address);
+  std::string name = what ? std::string(what) + ": " : "";
+  if (!r || address - r->base + bytes > r->size) {
+    report(w, "out-of-bounds",
+           name + std::to_string(bytes) + " bytes at global address " + hex(address) + ": " +
+               w.cluster->grid->memory->describe(address),
+           lane);
+    return nullptr;
+  }
+  if (align > 1 && address % align) {
+    report(w, "misaligned",
+           name + "global address " + hex(address) + " (" +
+               w.cluster->grid->memory->describe(address) + ") must be a multiple of " +
+               std::to_string(align),
+           lane);
+    return nullptr;
+  }
+  if (writes(mode) && !r->writable) {
+    report(w, "read-only",
+           name + "write to read-only " + w.cluster->grid->memory->describe(address), lane);
+    return nullptr;
+  }
+  return r->host + (address - r->base);
+}
+
+} // namespace sim
+} // namespace tileloom

@@ -1,0 +1,81 @@
+//===- Access.h - Checked accesses to simulated memory -----------*- C++ -*-===//
+//
+// Turns addresses into host pointers, and tells the checks about the access. A bad address is
+// reported and gives a null pointer; the caller then skips the lane.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILELOOM_LIB_SIMULATOR_ACCESS_H
+#define TILELOOM_LIB_SIMULATOR_ACCESS_H
+
+#include "Machine.h"
+
+namespace tileloom {
+namespace sim {
+
+/// Update: atomic read-modify-write or strong write. StrongRead: volatile, relaxed or acquire load.
+enum class Mode : uint8_t { Read, Write, Update, StrongRead };
+inline bool writes(Mode m) { return m == Mode::Write || m == Mode::Update; }
+
+/// Whose access it is, for happens-before. Default: the running warp, generic proxy.
+struct Actor {
+  uint32_t id = 0, epoch = 0;
+  bool async = false;
+  const char *what = nullptr; // null: the opcode of the instruction
+};
+Actor genericActor(const Warp &w);
+
+struct SharedPlace {
+  Cta *cta = nullptr;
+  uint32_t offset = 0;
+  uint8_t *data() const { return cta->shared.data() + offset; }
+  explicit operator bool() const { return cta != nullptr; }
+};
+
+/// Resolves a 32-bit shared address; `anyCta`: shared::cluster, else only the own CTA. Checks
+/// bounds and alignment (0: none) and reports.
+SharedPlace sharedPlace(Warp &w, uint32_t address, uint32_t bytes, uint32_t align, bool anyCta,
+                        int lane, const char *what = nullptr);
+/// Tells the race and initialisation checks.
+void noteShared(Warp &w, const SharedPlace &p, uint32_t bytes, Mode mode, const Actor &actor,
+                int lane);
+/// Global memory: pointer or null.
+uint8_t *globalPlace(Warp &w, uint64_t address, uint32_t bytes, uint32_t align, Mode mode, int lane,
+                     const char *what = nullptr);
+void noteGlobal(Warp &w, uint64_t address, uint32_t bytes, Mode mode, const Actor &actor, int lane);
+/// Any address of a space; notes the access as generic-proxy.
+uint8_t *place(Warp &w, Space space, uint64_t address, uint32_t bytes, uint32_t align, Mode mode,
+               int lane, bool anyCta = false);
+
+std::string hex(uint64_t v);
+std::string describeShared(const Cta &cta, uint32_t offset);
+void report(Warp &w, const char *kind, const std::string &message, int lane = -1);
+
+/// Release and acquire of the running warp's clocks.
+void releaseInto(Warp &w, Clocks &to);
+void acquireFrom(Warp &w, const Clocks &from);
+/// Raises what a warp knows of one actor (an asynchronous stream that it has waited for).
+/// `proxied`: also what the asynchronous proxy may see (not so for cp.async, which is generic).
+void learn(Warp &w, uint32_t actor, uint32_t epoch, bool proxied = true);
+void learn(Clocks &c, uint32_t actor, uint32_t epoch, bool proxied = true, bool tensor = false);
+
+inline uint32_t warpActor(const Cta &cta, uint32_t warp) {
+  return cta.rank * cta.cluster->grid->actorsPerCta + warp;
+}
+inline uint32_t bulkActor(const Warp &w) { return w.actor + w.cluster->grid->warpsPerCta; }
+inline uint32_t wgmmaActor(const Warp &w) { return w.actor + 2 * w.cluster->grid->warpsPerCta; }
+inline uint32_t tensorActor(const Warp &w) { return w.actor + 3 * w.cluster->grid->warpsPerCta; }
+inline uint32_t barrierActor(const Cta &cta, size_t index) {
+  return cta.rank * cta.cluster->grid->actorsPerCta + 4 * cta.cluster->grid->warpsPerCta +
+         uint32_t(std::min<size_t>(index, MaxBarriers - 1));
+}
+
+inline void madeProgress(Warp &w) { ++w.cluster->progress; }
+inline void madeEvent(Cluster &c) {
+  ++c.events;
+  ++c.progress;
+}
+
+} // namespace sim
+} // namespace tileloom
+
+#endif

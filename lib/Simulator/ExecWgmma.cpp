@@ -1,0 +1,355 @@
+//===- ExecWgmma.cpp - Warpgroup matrix instructions (PTX ISA 9.7.15) -----===//
+//
+// A wgmma is queued by each of the four warps of a warpgroup. It executes once all have issued it:
+// at the wait that needs it, or earlier when a random schedule says so. Until the wait, its
+// accumulator and A registers belong to it, and its shared memory reads are an asynchronous stream
+// of the warp.
+//
+//===----------------------------------------------------------------------===//
+#include "Access.h"
+#include "Lanes.h"
+#include "Wgmma.h"
+#include "tileloom/Simulator/Fragments.h"
+
+namespace tileloom {
+namespace sim {
+
+bool drainWgmma(Warp &w);
+
+namespace {
+
+struct Scratch {
+  DecodedOperand a, b;
+  std::vector<uint8_t> aBytes, bBytes;
+  std::vector<uint32_t> accumulator;
+};
+
+/// Gathers `rows` rows of an operand from shared memory; false if an address is out of range.
+bool gather(Cta &cta, uint64_t bits, Major major, unsigned bytes, unsigned rows, unsigned k,
+            std::vector<uint8_t> &out) {
+  MatrixDescriptor desc;
+  if (!decodeWgmmaDescriptor(bits, desc).empty())
+    return false;
+  out.resize(size_t(rows) * k * bytes);
+  return gatherOperand(
+      desc, major, bytes, rows, k,
+      [&](uint32_t address, uint32_t n) -> const uint8_t * {
+        return uint64_t(address) + n <= cta.shared.size() ? cta.shared.data() + address : nullptr;
+      },
+      out.data());
+}
+
+void execute(Cta &cta, unsigned group, WgmmaOp &op) {
+  static thread_local Scratch s;
+  const Instr &in = *op.instr;
+  WgmmaProperties p(in);
+  Cluster &c = *cta.cluster;
+  bool fast = c.grid->launch.options.fastMath;
+  unsigned bytes = p.elementBits / 8, rowBytes = p.k * bytes;
+  Warp *warps[4];
+  for (unsigned i = 0; i < 4; ++i)
+    warps[i] = cta.warps[group * 4 + i].get();
+  const int32_t *list = warps[0]->program->lists.data() + in.list;
+  const int32_t *aRegs = list + p.accumulatorRegs;
+  if (p.aInRegisters) {
+    s.aBytes.resize(64 * rowBytes);
+    unsigned per = 32 / p.elementBits;
+    for (unsigned w = 0; w < 4; ++w)
+      for (unsigned r = 0; r < 4; ++r) {
+        const uint32_t *reg = warps[w]->reg<uint32_t>(aRegs[r]);
+        for (unsigned t = 0; t < 32; ++t)
+          for (unsigned b = 0; b < per; ++b) {
+            Coord at = wgmmaA(p.elementBits, w, t, r, b);
+            uint32_t v = reg[t] >> (b * p.elementBits);
+            std::memcpy(s.aBytes.data() + at.row * rowBytes + at.col * bytes, &v, bytes);
+          }
+      }
+  } else if (!gather(cta, op.aDescriptor, p.transA ? Major::MN : Major::K, bytes, 64, p.k,
+                     s.aBytes)) {
+    return; // reported when it was issued
+  }
+  if (!gather(cta, op.bDescriptor, p.transB ? Major::MN : Major::K, bytes, p.n, p.k, s.bBytes))
+    return;
+  auto load = [&](DecodedOperand &o, MmaType t, const uint8_t *data, unsigned rows, bool negate) {
+    o.load(t, Packing::Container, data, rowBytes, rows, p.k, negate);
+  };
+  load(s.a, p.a, s.aBytes.data(), 64, p.negateA);
+  load(s.b, p.b, s.bBytes.data(), p.n, p.negateB);
+  s.accumulator.resize(64 * p.n);
+  uint32_t *words = s.accumulator.data();
+  bool half = p.d == MmaType::F16;
+  if (op.scaleD)
+    for (unsigned w = 0; w < 4; ++w)
+      for (unsigned r = 0; r < p.accumulatorRegs; ++r) {
+        const uint32_t *reg = warps[w]->reg<uint32_t>(list[r]);
+        for (unsigned t = 0; t < 32; ++t) {
+          Coord at = wgmmaD(w, t, half ? 2 * r : r);
+          uint32_t *to = words + at.row * p.n + at.col;
+          to[0] = half ? reg[t] & 0xFFFF : reg[t];
+          if (half)
+            to[1] = reg[t] >> 16;
+        }
+      }
+  TileOptions o;
+  o.accumulate = op.scaleD;
+  o.satfinite = p.saturate;
+  DotModel model = dotModel(MmaUnit::Wgmma, p.a, p.b, p.d);
+  std::string error = fast ? multiplyAccumulateFast(model, s.a, s.b, {words, p.n}, o)
+                           : multiplyAccumulate(model, s.a, s.b, {words, p.n}, o);
+  if (!error.empty()) {
+    warps[0]->current = op.instr;
+    report(*warps[0], "wgmma", error);
+  }
+  for (unsigned w = 0; w < 4; ++w)
+    for (unsigned r = 0; r < p.accumulatorRegs; ++r) {
+      uint32_t *reg = warps[w]->reg<uint32_t>(list[r]);
+      for (unsigned t = 0; t < 32; ++t) {
+        Coord at = wgmmaD(w, t, half ? 2 * r : r);
+        const uint32_t *from = words + at.row * p.n + at.col;
+        reg[t] = half ? (from[0] & 0xFFFF) | from[1] << 16 : from[0];
+      }
+    }
+}
+
+/// Runs the oldest wgmma of a warpgroup if all its warps have issued it.
+bool executeNext(Cta &cta, unsigned group) {
+  Warpgroup &g = cta.warpgroups[group];
+  if (g.ops.empty() || g.ops.front().arrived != 15)
+    return false;
+  WgmmaOp &op = g.ops.front();
+  WgmmaProperties p(*op.instr);
+  uint64_t start = std::max(op.time, cta.tensorTime);
+  uint64_t cycles = uint64_t(64) * p.n * p.k /
+                    (p.elementBits == 8    ? 4096
+                     : p.elementBits == 16 ? 2048
+                                           : 1024);
+  cta.tensorTime = start + cycles;
+  g.lastDone = start + cycles + 30;
+  noteWork(cta, "tensor", int(group * 4), start, start + cycles, "wgmma", op.instr->line);
+  execute(cta, group, op);
+  g.ops.pop_front();
+  ++g.first;
+  ++g.executed;
+  madeEvent(*cta.cluster);
+  return true;
+}
+
+// a: A descriptor; b: B descriptor; c: scale-d predicate.
+Step issue(Warp &w, const Instr &in) {
+  WgmmaProperties p(in);
+  unsigned group = w.id / 4, member = w.id % 4;
+  Warpgroup &g = w.cta->warpgroups[group];
+  if (group * 4 + 4 > w.cta->warps.size()) {
+    report(w, "warpgroup",
+           "wgmma in an incomplete warpgroup: the CTA has " + std::to_string(w.cta->warps.size()) +
+               " warps");
+    w.cluster->failed = true;
+    return Step::Next;
+  }
+  WgmmaOp mine;
+  mine.instr = &in;
+  unsigned lane = w.firstLane();
+  if (!p.aInRegisters)
+    mine.aDescriptor = w.reg<uint64_t>(in.a)[lane];
+  mine.bDescriptor = w.reg<uint64_t>(in.b)[lane];
+  uint32_t scale = getPredicate(w, in.c, in.sub >> 27 & 1);
+  mine.scaleD = scale >> lane & 1;
+  bool uniform = (scale & w.active) == (mine.scaleD ? w.active : 0);
+  eachLane(w.active, [&](unsigned i) {
+    uniform &= w.reg<uint64_t>(in.b)[i] == mine.bDescriptor &&
+               (p.aInRegisters || w.reg<uint64_t>(in.a)[i] == mine.aDescriptor);
+  });
+  if (!uniform)
+    report(w, "descriptor", "descriptors or scale-d differ between lanes of the warp");
+  uint64_t number = w.wgmmaIssued++;
+  if (number >= g.first + g.ops.size())
+    g.ops.push_back(mine);
+  WgmmaOp &op = g.ops[size_t(number - g.first)];
+  if (op.instr != &in)
+    report(w, "warpgroup",
+           "the warps of the warpgroup execute different wgmmas: another is at line " +
+               std::to_string(op.instr->line));
+  else if (op.aDescriptor != mine.aDescriptor || op.bDescriptor != mine.bDescriptor ||
+           op.scaleD != mine.scaleD)
+    report(w, "descriptor", "descriptors or scale-d differ between the warps of the warpgroup");
+  op.arrived |= 1u << member;
+  op.time = std::max(op.time, w.time);
+  if (!w.written.empty())
+    checkWgmmaRegisters(w, in, p, mine.scaleD);
+  unsigned bytes = p.elementBits / 8;
+  if (!p.aInRegisters)
+    noteWgmmaOperand(w, mine.aDescriptor, p.transA ? Major::MN : Major::K, bytes, 16 * member, 16,
+                     p.k, "A");
+  noteWgmmaOperand(w, mine.bDescriptor, p.transB ? Major::MN : Major::K, bytes, 0, p.n, p.k, "B");
+  madeEvent(*w.cluster);
+  return Step::Next;
+}
+
+Step fence(Warp &w, const Instr &) {
+  ++w.wgmmaFences;
+  return Step::Next;
+}
+
+Step commit(Warp &w, const Instr &) {
+  ++w.wgmmaCommits;
+  w.wgmmaGroupEnds.push_back(w.wgmmaIssued);
+  w.wgmmaGroupRegs.push_back(std::move(w.wgmmaOpenRegs));
+  w.wgmmaOpenRegs.clear();
+  return Step::Next;
+}
+
+Step waitGroup(Warp &w, const Instr &in) {
+  size_t keep = size_t(in.imm), have = w.wgmmaGroupEnds.size();
+  if (have <= keep)
+    return Step::Next;
+  Warpgroup &g = w.cta->warpgroups[w.id / 4];
+  uint64_t needed = w.wgmmaGroupEnds[have - keep - 1];
+  while (g.executed < needed)
+    if (!executeNext(*w.cta, w.id / 4)) {
+      w.block(WaitInfo::Warpgroup);
+      return Step::Blocked;
+    }
+  for (size_t i = 0; i < have - keep; ++i) {
+    uint32_t retired = uint32_t(w.wgmmaCommits - have + i + 1);
+    if (!w.inFlight.empty())
+      for (uint32_t r : w.wgmmaGroupRegs.front())
+        if (w.inFlightGroup[r] <= retired)
+          w.inFlight[r] = 0;
+    w.wgmmaGroupRegs.pop_front();
+    w.wgmmaGroupEnds.pop_front();
+  }
+  w.inFlightCount = !w.wgmmaGroupRegs.empty() || !w.wgmmaOpenRegs.empty();
+  learn(w, wgmmaActor(w), uint32_t(w.wgmmaCommits - keep));
+  w.group->wait.kind = WaitInfo::Warpgroup;
+  finishWait(w, g.lastDone);
+  return Step::Next;
+}
+
+bool wgmmaType(Ty t, MmaType &m) {
+  switch (t) {
+  case Ty::F16:
+    m = MmaType::F16;
+    return true;
+  case Ty::BF16:
+    m = MmaType::BF16;
+    return true;
+  case Ty::TF32:
+    m = MmaType::TF32;
+    return true;
+  case Ty::E4M3:
+    m = MmaType::E4M3;
+    return true;
+  case Ty::E5M2:
+    m = MmaType::E5M2;
+    return true;
+  case Ty::S8:
+    m = MmaType::S8;
+    return true;
+  case Ty::U8:
+    m = MmaType::U8;
+    return true;
+  case Ty::F32:
+    m = MmaType::F32;
+    return true;
+  case Ty::S32:
+    m = MmaType::S32;
+    return true;
+  default:
+    return false;
+  }
+}
+
+void decodeMma(Decoder &d) {
+  if (d.has("sp"))
+    d.fail("sparse wgmma is not supported");
+  std::string_view shape = d.takeAny();
+  unsigned m = 0, n = 0, k = 0;
+  if (std::sscanf(std::string(shape).c_str(), "m%un%uk%u", &m, &n, &k) != 3 || m != 64 || n < 8 ||
+      n > 256 || n % 8)
+    d.fail("wgmma shape '" + std::string(shape) +
+           "'; m64nNkK with N a multiple of 8 up to 256 is needed");
+  bool saturate = d.take("satfinite");
+  Ty td = d.needType(), ta = d.needType(), tb = d.needType();
+  MmaType md, ma, mb;
+  if (!wgmmaType(td, md) || !wgmmaType(ta, ma) || !wgmmaType(tb, mb))
+    d.fail("type is not supported by wgmma");
+  bool integer = isInteger(ma);
+  const Operand &a = d.operand(1);
+  bool inRegisters = a.kind == Operand::Vector;
+  d.in.sub = n | uint32_t(ma) << 9 | uint32_t(mb) << 13 | uint32_t(md) << 17 |
+             (inRegisters ? 1u << 21 : 0) | (saturate ? 1u << 26 : 0);
+  WgmmaProperties p(d.in);
+  if (k != p.k)
+    d.fail("K is " + std::to_string(k) + ", the element type needs " + std::to_string(p.k));
+  const Operand &dv = d.operand(0);
+  if (dv.kind != Operand::Vector || dv.parts.size() != p.accumulatorRegs)
+    d.fail("the accumulator needs " + std::to_string(p.accumulatorRegs) + " registers");
+  if (inRegisters && a.parts.size() != 4)
+    d.fail("matrix A in registers needs 4");
+  std::vector<int32_t> slots;
+  // Uses in order: B, scale-d, then A; checkOperands counts on A being the last four.
+  d.in.b = d.use(d.operand(2), Ty::B64);
+  bool negated = false;
+  if (d.operandCount() > 3)
+    d.in.c = d.usePred(d.operand(3), negated);
+  else
+    d.in.c = d.constant(1, 0);
+  d.in.sub |= negated ? 1u << 27 : 0;
+  if (inRegisters)
+    for (const Operand &o : a.parts)
+      slots.push_back(d.use(o, Ty::B32));
+  else
+    d.in.a = d.use(a, Ty::B64);
+  d.in.list = uint32_t(d.program.lists.size());
+  for (const Operand &o : dv.parts)
+    d.program.lists.push_back(d.def(o, td == Ty::F16 ? Ty::B32 : Ty::B32));
+  d.program.lists.insert(d.program.lists.end(), slots.begin(), slots.end());
+  size_t at = 4;
+  auto sign = [&](uint32_t bit, const char *what) {
+    int64_t v = d.needImmediate(d.operand(at++), what);
+    if (v != 1 && v != -1)
+      d.fail(std::string(what) + " must be 1 or -1");
+    if (v < 0)
+      d.in.sub |= bit;
+  };
+  if (!integer && d.operandCount() > 4) {
+    sign(1u << 24, "imm-scale-a");
+    sign(1u << 25, "imm-scale-b");
+    if (p.elementBits == 16) {
+      if (!inRegisters && d.needImmediate(d.operand(at++), "imm-trans-a"))
+        d.in.sub |= 1u << 22;
+      if (d.needImmediate(d.operand(at++), "imm-trans-b"))
+        d.in.sub |= 1u << 23;
+    }
+  }
+  if (at < d.operandCount() && !integer)
+    d.fail("too many operands");
+  d.emit(issue, FlagAligned | FlagMatrix, 2);
+}
+
+void decode(Decoder &d) {
+  std::string_view op = d.takeAny();
+  d.take("sync");
+  d.take("aligned");
+  if (op == "mma_async")
+    return decodeMma(d);
+  if (op == "fence")
+    return d.emit(fence, FlagAligned);
+  if (op == "commit_group")
+    return d.emit(commit, FlagAligned);
+  if (op == "wait_group") {
+    d.needOperands(1, 1);
+    d.in.imm = d.needImmediate(d.operand(0), "the number of groups");
+    return d.emit(waitGroup, FlagAligned, 2);
+  }
+  d.fail("unknown wgmma operation '" + std::string(op) + "'");
+}
+
+} // namespace
+
+bool drainWgmma(Warp &w) { return executeNext(*w.cta, w.id / 4); }
+
+void registerWgmma(DecodeTable &t) { t["wgmma"] = decode; }
+
+} // namespace sim
+} // namespace tileloom

@@ -1,0 +1,51 @@
+//===- GlobalOrder.h - Ordering between clusters -----------------*- C++ -*-===//
+//
+// Each CTA counts its releases to global memory. A released word remembers, for every CTA that the
+// releaser knows of, the count reached; whoever reads that word with a strong access learns them.
+// Shared by all clusters of a launch; race checking runs them on one host thread.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILELOOM_LIB_SIMULATOR_GLOBALORDER_H
+#define TILELOOM_LIB_SIMULATOR_GLOBALORDER_H
+
+#include "Machine.h"
+
+namespace tileloom {
+namespace sim {
+
+struct GlobalRecord {
+  uint32_t cta = 0, cluster = 0, epoch = 0, actor = 0, actorEpoch = 0, line = 0;
+  uint16_t warp = 0;
+  bool async = false, partial = false;
+};
+
+class GlobalOrder {
+public:
+  static GlobalOrder &of(Grid &grid);
+  uint32_t epoch(uint32_t cta) { return 1 + known[cta][cta]; }
+  uint32_t add(const GlobalRecord &g);
+  const GlobalRecord &operator[](uint32_t id) const { return records[id]; }
+  bool knows(uint32_t cta, uint32_t other, uint32_t epoch) {
+    auto &k = known[cta];
+    auto it = k.find(other);
+    return it != k.end() && it->second >= epoch;
+  }
+  /// A strong write (atomic, volatile, release) of a word: publishes what the CTA knows.
+  void release(Warp &w, uint64_t address);
+  /// A strong read of a word.
+  void acquire(Warp &w, uint64_t address);
+
+private:
+  struct Word {
+    std::unordered_map<uint32_t, uint32_t> ctas;
+    std::unordered_map<uint32_t, Clocks> clusters; // clocks of warps of the same cluster
+  };
+  std::vector<GlobalRecord> records{1};
+  std::unordered_map<uint32_t, std::unordered_map<uint32_t, uint32_t>> known;
+  std::unordered_map<uint64_t, Word> words;
+};
+
+} // namespace sim
+} // namespace tileloom
+
+#endif

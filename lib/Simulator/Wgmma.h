@@ -1,0 +1,50 @@
+//===- Wgmma.h - What one wgmma instruction is --------------------*- C++ -*-===//
+//
+// The static properties of a wgmma, and its checks at issue (WgmmaChecks.cpp).
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILELOOM_LIB_SIMULATOR_WGMMA_H
+#define TILELOOM_LIB_SIMULATOR_WGMMA_H
+
+#include "Access.h"
+#include "tileloom/Simulator/Descriptor.h"
+#include "tileloom/Simulator/MatrixUnit.h"
+
+namespace tileloom {
+namespace sim {
+
+/// Static properties of one wgmma instruction; packed in sub/sub2:
+/// sub: bits 0-8 n, 9-12 A type, 13-16 B type, 17-20 D type, 21 A in registers, 22 trans A, 23
+/// trans B, 24 negate A, 25 negate B, 26 satfinite, 27 negated scale-d predicate.
+struct WgmmaProperties {
+  unsigned n, k;
+  MmaType a, b, d;
+  bool aInRegisters, transA, transB, negateA, negateB, saturate;
+  unsigned accumulatorRegs, elementBits;
+  explicit WgmmaProperties(const Instr &in) {
+    n = in.sub & 511;
+    a = MmaType(in.sub >> 9 & 15);
+    b = MmaType(in.sub >> 13 & 15);
+    d = MmaType(in.sub >> 17 & 15);
+    aInRegisters = in.sub >> 21 & 1;
+    transA = in.sub >> 22 & 1;
+    transB = in.sub >> 23 & 1;
+    negateA = in.sub >> 24 & 1;
+    negateB = in.sub >> 25 & 1;
+    saturate = in.sub >> 26 & 1;
+    elementBits = a == MmaType::TF32 ? 32 : a == MmaType::F16 || a == MmaType::BF16 ? 16 : 8;
+    k = 256 / elementBits;
+    accumulatorRegs = d == MmaType::F16 ? n / 4 : n / 2;
+  }
+};
+
+/// The shared memory that a warp's part of the instruction reads: descriptor, bounds, races.
+void noteWgmmaOperand(Warp &w, uint64_t bits, Major major, unsigned bytes, unsigned row0,
+                      unsigned rows, unsigned k, const char *name);
+/// Register rules at issue (PTX ISA 9.7.15.4); marks the registers as in flight.
+void checkWgmmaRegisters(Warp &w, const Instr &in, const WgmmaProperties &p, bool scaleD);
+
+} // namespace sim
+} // namespace tileloom
+
+#endif
