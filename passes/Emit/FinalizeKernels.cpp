@@ -17,6 +17,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace tileloom::emit {
 #define GEN_PASS_DEF_FINALIZEKERNELS
@@ -38,15 +39,23 @@ void finalize(LLVM::LLVMFuncOp function) {
     bool budgets = function.walk([](NVVM::SetMaxRegisterOp) { return WalkResult::interrupt(); })
                        .wasInterrupted();
     if (budgets || !cap)
-      function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), builder.getI32IntegerAttr(1));
+      function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                        builder.getI32IntegerAttr(ctasPerSm(function)));
     else
       function->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(),
                         builder.getI32IntegerAttr(cap.getInt()));
   }
   for (unsigned index = 0; index < function.getNumArguments(); ++index) {
-    if (!function.getArgAttr(index, nv::tensorMapAttrName))
+    bool tensorMap = function.getArgAttr(index, nv::tensorMapAttrName) != nullptr;
+    // What the recipe has taken: the translation to LLVM IR warns of attributes that it does not know.
+    SmallVector<NamedAttribute> known;
+    auto interface = cast<FunctionOpInterface>(function.getOperation());
+    for (NamedAttribute attribute : interface.getArgAttrs(index))
+      if (!isa_and_nonnull<tile::TileDialect, nv::NVDialect>(attribute.getNameDialect()))
+        known.push_back(attribute);
+    interface.setArgAttrs(index, known);
+    if (!tensorMap)
       continue;
-    function.removeArgAttr(index, nv::tensorMapAttrName);
     function.setArgAttr(index, LLVM::LLVMDialect::getByValAttrName(),
                         TypeAttr::get(LLVM::LLVMArrayType::get(builder.getI8Type(), 128)));
     function.setArgAttr(index, LLVM::LLVMDialect::getAlignAttrName(), builder.getI64IntegerAttr(64));
