@@ -15,15 +15,17 @@ namespace tileloom::emit {
 
 class OperandDescriptors {
 public:
-  /// `address` of the tile in shared memory. In a cluster it carries the rank of the CTA above its 18 bits, which has to stay out of
-  /// the descriptor's other fields.
-  OperandDescriptors(mlir::OpBuilder &builder, mlir::Location loc, const layout::OperandDescriptor &fields, mlir::Value address)
-      : OperandDescriptors(builder, loc, fields.encode(), address) {}
-  OperandDescriptors(mlir::OpBuilder &builder, mlir::Location loc, uint64_t encoded, mlir::Value address)
-      : builder(builder), loc(loc), high(encoded & ~uint64_t(0xffffffff)) {
+  /// `address` of the tile in shared memory, an operand of `op`. In a cluster it carries the rank of the CTA above its 18 bits, which
+  /// has to stay out of the descriptor's other fields.
+  OperandDescriptors(mlir::OpBuilder &builder, mlir::Operation *op, const layout::OperandDescriptor &fields, mlir::Value address)
+      : OperandDescriptors(builder, op, fields.encode(), address) {}
+  OperandDescriptors(mlir::OpBuilder &builder, mlir::Operation *op, uint64_t encoded, mlir::Value address)
+      : builder(builder), loc(op->getLoc()), high(encoded & ~uint64_t(0xffffffff)) {
     Scalar math{builder, loc};
     mlir::Value bits = mlir::LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), address);
-    bits = math.bitAnd(math.shiftRight(bits, 4), 0x3fff);
+    bits = math.shiftRight(bits, 4);
+    if (clusterSizeOf(op) > 1)
+      bits = math.bitAnd(bits, 0x3fff);
     low = math.add(bits, static_cast<int64_t>(encoded & 0xffffffff));
   }
 

@@ -16,7 +16,7 @@
 // CHECK-DAG: tcgen05.wait::st.sync.aligned
 // CHECK-DAG: tcgen05.fence::before_thread_sync
 // CHECK-DAG: tcgen05.fence::after_thread_sync
-// CHECK-DAG: tcgen05.mma.cta_group::1.kind::f16 [{{%r[0-9]+}}], [{{%r[0-9]+}}], {{%rd[0-9]+}}, {{%r[0-9]+}}
+// CHECK-DAG: tcgen05.mma.cta_group::1.kind::f16.collector::a::discard [{{%r[0-9]+}}], [{{%r[0-9]+}}], {{%rd[0-9]+}}, {{%r[0-9]+}}
 
 !half = !nv.memdesc<128x128xbf16>
 !s = !nv.memdesc<128x128xf32, tmem>

@@ -11,8 +11,8 @@
 // CHECK: barrier.cluster.arrive
 // CHECK: barrier.cluster.wait
 // CHECK-DAG: mapa.shared::cluster.u32
-// CHECK-DAG: mbarrier.arrive.release.cta.shared::cluster.b64 _
-// CHECK-DAG: cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster
+// CHECK-DAG: mbarrier.arrive.shared::cluster.b64 _
+// CHECK-DAG: cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster
 // CHECK: barrier.cluster.wait
 
 !ab = !warp.buffer<4 x [128x64xbf16, 256x64xbf16]>
