@@ -188,6 +188,12 @@ LogicalResult RowSlotOp::verify() {
 LogicalResult JoinRowSlotsOp::verify() {
   if (getInputs().size() < 2)
     return emitOpError("inputs: expected at least 2, found ") << getInputs().size();
+  auto first = cast<RankedTensorType>(getInputs().front().getType());
+  for (Value input : getInputs()) {
+    auto type = cast<RankedTensorType>(input.getType());
+    if (type.getShape() != first.getShape() || type.getElementType() != first.getElementType())
+      return emitOpError("inputs: expected one shape and element type, found ") << first << " and " << type;
+  }
   SmallVector<int64_t> expected(cast<RankedTensorType>(getInputs().front().getType()).getShape());
   expected[0] *= getInputs().size();
   if (getResult().getType().getShape() != ArrayRef<int64_t>(expected))

@@ -198,7 +198,7 @@ def NV_RowSlotOp : NV_Op<"row_slot", [Pure]> {
   let hasVerifier = 1;
 }
 
-def NV_JoinRowSlotsOp : NV_Op<"join_row_slots", [Pure, SameTypeOperands]> {
+def NV_JoinRowSlotsOp : NV_Op<"join_row_slots", [Pure]> {
   let summary = "Puts the row groups of a tile together again";
   let description = [{
     ```mlir

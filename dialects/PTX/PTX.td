@@ -51,11 +51,13 @@ def PTX_WgmmaWaitOp : PTX_Op<"wgmma_wait", [AttrSizedOperandSegments, AllTypesMa
     `scratch` under a condition on that value that never holds keeps ptxas from moving the wait before the value's
     computation (measured: -4 to -6 % attention without it).
   }];
-  let arguments = (ins Variadic<AnyType>:$inputs, Optional<F32>:$after, Optional<AnyType>:$scratch, I64Attr:$pending);
+  let arguments = (ins Variadic<AnyType>:$inputs, Optional<F32>:$after, Optional<AnyType>:$scratch,
+                       ConfinedAttr<I64Attr, [IntNonNegative]>:$pending);
   let results = (outs Variadic<AnyType>:$results);
   let assemblyFormat = [{
     $pending (`after` `(` $after^ `,` $scratch `:` type($scratch) `)`)? (`,` $inputs^ `:` type($inputs))? attr-dict
   }];
+  let hasVerifier = 1;
 }
 
 def PTX_TmemLoadOp : PTX_Op<"tmem_load"> {

@@ -7,6 +7,7 @@
 #include "dialects/Warp/Warp.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
@@ -17,25 +18,40 @@ using namespace tileloom::warp;
 #define GET_OP_CLASSES
 #include "dialects/Warp/WarpOps.cpp.inc"
 
+/// Operand `index` of the block's terminator. None in a block that is not well formed: verifiers of operations inside see it first.
+static Value terminatorOperand(Region &region, unsigned index) {
+  if (region.empty() || !region.front().mightHaveTerminator())
+    return {};
+  Operation *terminator = region.front().getTerminator();
+  return index < terminator->getNumOperands() ? terminator->getOperand(index) : Value();
+}
+
+/// The value that `token` is on one way into it; none if it is neither carried by a loop nor yielded by a branch.
+static Value sourceOf(Value token) {
+  auto argument = dyn_cast<BlockArgument>(token);
+  Operation *owner = argument ? argument.getOwner()->getParentOp() : token.getDefiningOp();
+  unsigned index = argument ? argument.getArgNumber() : cast<OpResult>(token).getResultNumber();
+  if (auto loop = dyn_cast_or_null<scf::ForOp>(owner)) {
+    index -= argument ? loop.getNumInductionVars() : 0;
+    return index < loop.getInitArgs().size() ? loop.getInitArgs()[index] : Value();
+  }
+  if (auto loop = dyn_cast_or_null<scf::WhileOp>(owner)) {
+    // Inits enter the region of the condition, which gives the values of the body and of the results.
+    if (!argument || argument.getOwner()->getParent() == &loop.getAfter())
+      return terminatorOperand(loop.getBefore(), index + 1);
+    return index < loop.getInits().size() ? loop.getInits()[index] : Value();
+  }
+  if (auto select = dyn_cast_or_null<arith::SelectOp>(owner)) // a branch, after canonicalisation
+    return select.getTrueValue();
+  if (isa_and_nonnull<scf::IfOp, scf::ExecuteRegionOp>(owner) && !argument)
+    return terminatorOperand(owner->getRegion(0), index);
+  return {};
+}
+
 AcquireOp tileloom::warp::originOf(Value token) {
-  while (token) {
+  for (; token; token = sourceOf(token))
     if (auto acquire = token.getDefiningOp<AcquireOp>())
       return acquire;
-    Operation *owner = token.getDefiningOp();
-    if (auto argument = dyn_cast<BlockArgument>(token))
-      owner = argument.getOwner()->getParentOp();
-    if (auto loop = dyn_cast_or_null<LoopLikeOpInterface>(owner)) {
-      OpOperand *init = isa<BlockArgument>(token) ? loop.getTiedLoopInit(cast<BlockArgument>(token))
-                                                  : loop.getTiedLoopInit(cast<OpResult>(token));
-      token = init ? init->get() : Value();
-    } else if (owner && owner->getNumRegions() && !owner->getRegion(0).empty()) {
-      unsigned index = cast<OpResult>(token).getResultNumber();
-      Operation *yield = owner->getRegion(0).front().getTerminator();
-      token = index < yield->getNumOperands() ? yield->getOperand(index) : Value();
-    } else {
-      token = {};
-    }
-  }
   return {};
 }
 

@@ -178,6 +178,12 @@ void Inputs::analyze(Operation *root, llvm::function_ref<bool(Operation *)> isRi
           mark(operand, Mark());
       return;
     }
+    auto select = dyn_cast<arith::SelectOp>(op);
+    if (select && isa<warp::TokenType>(select.getType())) {
+      Mark condition;
+      condition.extra = true;
+      mark(select.getCondition(), condition);
+    }
     if (!isa<scf::ForOp, scf::IfOp, scf::WhileOp, warp::ForEachTileOp>(op))
       return;
     Mark how;
@@ -188,6 +194,11 @@ void Inputs::analyze(Operation *root, llvm::function_ref<bool(Operation *)> isRi
         if (!llvm::is_contained(how.depths, depth))
           how.depths.push_back(depth);
     });
+    // What chooses between tokens decides as much as what makes them.
+    for (Value result : op->getResults())
+      if (isa<warp::TokenType>(result.getType()))
+        if (warp::AcquireOp origin = warp::originOf(result))
+          how.depths.push_back(ringDepth(origin));
     if (how.depths.empty())
       return;
     if (auto role = op->getParentOfType<warp::RoleOp>())

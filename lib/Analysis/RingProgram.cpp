@@ -36,10 +36,10 @@ static bool addUnique(SmallVector<int32_t> &list, int32_t value) {
   return true;
 }
 
-/// Whether a value is computed from the replica index. Looks through what loops carry, not at how
-/// often they run.
+/// Whether an integer is computed from the replica index. Looks through what loops carry, not at how
+/// often they run, and not at tiles.
 static bool dependsOnReplica(Value value, llvm::SmallDenseSet<Value> &seen) {
-  if (!value || !seen.insert(value).second)
+  if (!value || !value.getType().isIntOrIndex() || !seen.insert(value).second)
     return false;
   auto any = [&](auto values) {
     return llvm::any_of(values, [&](Value operand) { return dependsOnReplica(operand, seen); });
@@ -59,9 +59,14 @@ static bool dependsOnReplica(Value value, llvm::SmallDenseSet<Value> &seen) {
     unsigned index = cast<OpResult>(value).getResultNumber();
     return any(ValueRange{loop.getInitArgs()[index], loop.getYieldedValues()[index]});
   }
-  for (Region &region : def->getRegions())
-    if (!region.empty() && any(region.front().getTerminator()->getOperands()))
+  unsigned index = cast<OpResult>(value).getResultNumber();
+  for (Region &region : def->getRegions()) {
+    if (region.empty())
+      continue;
+    ValueRange given = region.front().getTerminator()->getOperands();
+    if (any(isa<scf::IfOp>(def) ? given.slice(index, 1) : given))
       return true;
+  }
   return isa<warp::ReplicaIndexOp>(def) || any(def->getOperands());
 }
 
@@ -179,16 +184,15 @@ void RingProgram::collectRole(int32_t index) {
       return;
     }
     // Views are found by walking back from the operations that use them.
-    if (!isa_and_nonnull<nv::NVDialect>(op->getDialect()))
+    if (!isa_and_nonnull<nv::NVDialect>(op->getDialect()) ||
+        isa<nv::MemDescSliceOp, nv::MemDescTransOp>(op))
       return;
     for (Value operand : op->getOperands()) {
       while (Operation *def = operand.getDefiningOp()) {
         if (auto slot = dyn_cast<warp::SlotOp>(def)) {
-          if (auto acquire = slot.getToken().getDefiningOp<warp::AcquireOp>()) {
-            if (!touches.contains(op))
-              touchers.push_back(op);
-            touches[op].push_back(acquire);
-          }
+          if (!touches.contains(op))
+            touchers.push_back(op);
+          touches[op].push_back(slot.getToken());
           break;
         }
         if (!isa<nv::MemDescType>(operand.getType()) || !def->getNumOperands())
@@ -270,27 +274,12 @@ LogicalResult RingProgram::checkStructure() const {
       return failure();
   }
   for (Operation *op : touchers) {
-    const auto &acquires = touches.find(op)->second;
     auto store = dyn_cast<nv::LocalStoreOp>(op);
-    if (store && store.getView().getDefiningOp<warp::SlotOp>()) {
-      warp::AcquireOp acquire = acquires.front();
-      if (failed(checkWholeSlot(op, ringOf.lookup(acquire.getRing()))))
-        return failure();
-    }
-    auto load = dyn_cast<nv::TmaLoadOp>(op);
-    if (!load || !load.getMulticast())
+    if (!store || !store.getView().getDefiningOp<warp::SlotOp>())
       continue;
-    warp::AcquireOp acquire = acquires.front();
-    for (Operation *user : acquire.getToken().getUsers()) {
-      auto release = dyn_cast<warp::ReleaseOp>(user);
-      const RingInfo *ring = release ? &rings[ringOf.lookup(release.getRing())] : nullptr;
-      if (ring && !ring->shared) {
-        InFlightDiagnostic diag = load->emitOpError("multicast: expected the slot to be released "
-                                                    "to a ring of scope cluster, found scope cta");
-        diag.attachNote(release.getLoc()) << "released here";
-        return diag;
-      }
-    }
+    warp::AcquireOp acquire = warp::originOf(touches.find(op)->second.front());
+    if (failed(checkWholeSlot(op, ringOf.lookup(acquire.getRing()))))
+      return failure();
   }
   return result;
 }
@@ -308,11 +297,11 @@ void RingProgram::findRelevant() {
   inputs.analyze(specialize, isRingOp, depth, tripLimit);
   llvm::SmallPtrSet<Operation *, 32> keep;
   specialize.walk([&](Operation *op) {
-    bool hardware = isa<nv::WgmmaOp, nv::WgmmaWaitOp, nv::TmaLoadOp, nv::TmaStoreOp, nv::BulkWaitOp,
-                        nv::ScalarStoreOp>(op);
+    bool hardware = isa<nv::WgmmaOp, nv::WgmmaWaitOp, nv::BulkWaitOp>(op) || touches.contains(op);
+    bool token = llvm::any_of(op->getResultTypes(), llvm::IsaPred<warp::TokenType>);
     bool scalar =
         llvm::any_of(op->getResults(), [&](Value result) { return inputs.relevant(result); });
-    if (!isRingOp(op) && !hardware && !scalar)
+    if (!isRingOp(op) && !hardware && !scalar && !token)
       return;
     for (Operation *up = op; up != specialize && keep.insert(up).second; up = up->getParentOp())
       ;

@@ -4,12 +4,15 @@
 // operations become waits and arrivals. The token of round q of a slot is what completion q (+ 1 on
 // a ring that does not start released) of the slot's barrier hands over, and its release is an
 // arrival of phase q on the next ring, as a slot passes each ring of its cycle once a round. Also
-// checked on the way, because only the executed order tells: a token is released exactly once, and
-// what still reads or fills its slot then is covered by the kind of the release.
+// checked on the way, because only the executed order tells: a token is released exactly once, what
+// still reads or fills its slot then is covered by the kind of the release, and nothing touches the
+// slot afterwards.
 //
 //===--------------------------------------------------------------------------------------===//
 
 #include "RingTracer.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 using namespace tileloom;
@@ -23,6 +26,7 @@ bool Tracer::run(int32_t roleIndex, int32_t replicaIndex, int32_t ctaIndex) {
   model.agents.push_back({roleIndex, replicaIndex, ctaIndex, {}});
   next.assign(program.rings.size(), 0);
   passed.assign(program.rings.size(), 0);
+  stored.assign(program.rings.size(), 0);
   return runBlock(role->op.getBody().front());
 }
 
@@ -67,6 +71,11 @@ bool Tracer::execute(Operation *op) {
     return execute(loop);
   if (auto branch = dyn_cast<scf::IfOp>(op))
     return execute(branch);
+  if (auto select = dyn_cast<arith::SelectOp>(op); select && isa<warp::TokenType>(select.getType())) {
+    bool first = lookup(select.getCondition()).value_or(1) != 0;
+    assign(select.getResult(), first ? select.getTrueValue() : select.getFalseValue());
+    return true;
+  }
   if (op->getNumRegions()) {
     // Other regions may hold tile work, but not ring operations, whose number they would have to
     // tell.
@@ -81,7 +90,8 @@ bool Tracer::execute(Operation *op) {
         if (!runBlock(block))
           return false;
   }
-  executeHardware(op);
+  if (!executeHardware(op))
+    return false;
   executeScalar(op);
   return true;
 }
@@ -151,16 +161,22 @@ bool Tracer::execute(warp::AcquireOp op) {
     }
   }
   take(token, op);
-  tokens[op] = token;
+  token.acquire = op;
+  token.scope = op->getBlock();
+  tokenOf[op.getToken()] = acquired;
+  tokens[acquired++] = token;
   return true;
 }
 
 bool Tracer::execute(warp::ReleaseOp op) {
-  auto acquire = op.getToken().getDefiningOp<warp::AcquireOp>();
-  auto it = tokens.find(acquire);
-  if (it == tokens.end())
-    return fail(op, "token: expected one that is held here, found one of an earlier iteration");
-  Token &token = it->second;
+  Token *held = lookupToken(op.getToken());
+  if (!held)
+    return fail(op, "token: expected one that is held here, found one that has gone");
+  Token &token = *held;
+  const RingInfo &to = program.rings[program.ringOf.lookup(op.getRing())];
+  if (program.rings[token.ring].buffer != to.buffer)
+    return fail(op, "ring: expected one over the buffer that the token was acquired from",
+                token.acquire, "acquired here");
   if (token.released)
     return fail(op, "releases a token a second time", token.release, "first released here");
   token.released = true;
@@ -181,40 +197,57 @@ bool Tracer::execute(warp::ReleaseOp op) {
                 "kind: expected bulk_read for a slot that nv.tma.store reads, found " +
                     warp::stringifyReleaseKind(kind) + ": nothing waits for the store engine",
                 token.user, "read here");
+  if (kind == warp::ReleaseKind::BulkRead && token.position >= 0) {
+    // The store engine's groups count the slots, oldest first.
+    int64_t &done = stored[program.ringOf.lookup(op.getRing())];
+    if (token.position < done)
+      return fail(op, "bulk_read: expected releases in the order of the acquires, found that of an "
+                      "older slot after that of a newer one");
+    done = token.position + 1;
+  }
+  if (token.multicast && !to.shared)
+    return fail(token.multicast,
+                "multicast: expected the slot to be released to a ring of scope cluster, found "
+                "scope cta",
+                op, "released here");
   warp::RingOp target = op.getRing().getDefiningOp<warp::RingOp>();
   bool allCtas = (kind == warp::ReleaseKind::Tma && target.getScope() == warp::Scope::Cluster) ||
                  (kind == warp::ReleaseKind::Tcgen05 && target.getScope() == warp::Scope::Pair);
   return give(token, program.ringOf.lookup(op.getRing()), allCtas, op);
 }
 
-void Tracer::executeHardware(Operation *op) {
+bool Tracer::executeHardware(Operation *op) {
+  // Each nv.wgmma is a group; a wait retires all but the newest `pending`, whoever issued them.
   if (auto wait = dyn_cast<nv::WgmmaWaitOp>(op)) {
     retired = std::max<int64_t>(retired, issued - static_cast<int64_t>(wait.getPending()));
-    return;
+    return true;
   }
   if (auto wait = dyn_cast<nv::BulkWaitOp>(op)) {
-    for (auto &[acquire, token] : tokens)
+    for (auto &[number, token] : tokens)
       token.drained |= wait.getPending() == 0;
-    return;
+    return true;
   }
-  bool wgmma = isa<nv::WgmmaOp>(op), load = isa<nv::TmaLoadOp>(op), store = isa<nv::TmaStoreOp>(op);
+  bool wgmma = isa<nv::WgmmaOp>(op), store = isa<nv::TmaStoreOp>(op);
+  auto load = dyn_cast<nv::TmaLoadOp>(op);
   issued += wgmma;
-  if (!wgmma && !load && !store)
-    return;
   auto touched = program.touches.find(op);
   if (touched == program.touches.end())
-    return;
-  for (warp::AcquireOp acquire : touched->second) {
-    auto it = tokens.find(acquire);
-    if (it == tokens.end())
-      continue;
-    Token &token = it->second;
-    token.user = op;
+    return true;
+  for (Value name : touched->second) {
+    Token *token = lookupToken(name);
+    if (!token)
+      return fail(op, "touches a slot: expected one that is held here, found one that has gone");
+    if (token->released)
+      return fail(op, "touches a slot that has been released", token->release, "released here");
+    token->user = op;
     if (wgmma)
-      token.lastRead = issued;
-    token.filled |= load;
-    token.drained &= !store;
+      token->lastRead = issued;
+    token->filled |= load != nullptr;
+    token->drained &= !store;
+    if (load && load.getMulticast())
+      token->multicast = op;
   }
+  return true;
 }
 
 Model RingProgram::trace(const Valuation &valuation, size_t maxSteps, TraceFault &fault,

@@ -24,13 +24,38 @@ std::optional<int64_t> Tracer::lookup(Value value) const {
   return std::nullopt;
 }
 
+Token *Tracer::lookupToken(Value value) {
+  auto name = tokenOf.find(value);
+  auto it = name == tokenOf.end() ? tokens.end() : tokens.find(name->second);
+  return it == tokens.end() ? nullptr : &it->second;
+}
+
 void Tracer::assign(ValueRange to, ValueRange from) {
   SmallVector<std::optional<int64_t>, 8> values; // in parallel: a yield may permute
-  for (Value value : from)
-    values.push_back(lookup(value));
-  for (auto [value, target] : llvm::zip(values, to))
-    if (value && program.inputs.relevant(target))
-      env[target] = *value;
+  for (Value value : from) {
+    if (!isa<warp::TokenType>(value.getType())) {
+      values.push_back(lookup(value));
+      continue;
+    }
+    auto name = tokenOf.find(value);
+    values.push_back(name == tokenOf.end() ? std::nullopt : std::optional(name->second));
+  }
+  for (auto [value, target] : llvm::zip(values, to)) {
+    if (!isa<warp::TokenType>(target.getType())) {
+      if (value && program.inputs.relevant(target))
+        env[target] = *value;
+      continue;
+    }
+    tokenOf.erase(target);
+    if (!value)
+      continue;
+    tokenOf[target] = *value;
+    // What comes out of a block is named further out; what goes into one keeps its name outside.
+    auto token = tokens.find(*value);
+    Block *block = target.getParentBlock();
+    if (token != tokens.end() && !token->second.scope->findAncestorOpInBlock(*block->getParentOp()))
+      token->second.scope = block;
+  }
 }
 
 bool Tracer::tick() {
@@ -47,30 +72,40 @@ bool Tracer::runBlock(Block &block) {
   for (Operation *op : it->second)
     if (!tick() || !execute(op))
       return false;
-  for (Operation *op : it->second)
-    if (isa<warp::AcquireOp>(op)) {
-      auto token = tokens.find(op);
-      if (token == tokens.end())
-        continue;
-      if (!token->second.released)
-        return fail(op, "its token is never released on a path that role @" +
-                            role->op.getSymName() + " takes");
-      tokens.erase(token);
+  return leave(block);
+}
+
+bool Tracer::leave(Block &block) {
+  llvm::SmallDenseSet<int64_t, 4> passedOn;
+  if (block.mightHaveTerminator()) // the bodies of roles and tile loops have none
+    for (Value operand : block.getTerminator()->getOperands())
+      if (auto name = tokenOf.find(operand); name != tokenOf.end())
+        passedOn.insert(name->second);
+  for (auto it = tokens.begin(); it != tokens.end();) {
+    const Token &token = it->second;
+    if (token.scope != &block || passedOn.contains(it->first)) {
+      ++it;
+      continue;
     }
+    if (!token.released)
+      return fail(token.acquire, "its token is never released on a path that role @" +
+                                     role->op.getSymName() + " takes");
+    it = tokens.erase(it);
+  }
   return true;
 }
 
-std::optional<SlotScalars::key_type> Tracer::slotScalar(Operation *op, Value index) const {
+std::optional<SlotScalars::key_type> Tracer::slotScalar(Operation *op, Value index) {
   auto touched = program.touches.find(op);
   if (touched == program.touches.end())
     return std::nullopt;
-  auto token = tokens.find(touched->second.front());
+  const Token *token = lookupToken(touched->second.front());
   std::optional<int64_t> at = lookup(index);
-  if (token == tokens.end())
+  if (!token)
     return std::nullopt;
-  const RingInfo &ring = program.rings[token->second.ring];
-  return SlotScalars::key_type(ring.buffer, cta * ring.instances + instance(ring),
-                               token->second.position, at.value_or(0));
+  const RingInfo &ring = program.rings[token->ring];
+  return SlotScalars::key_type(ring.buffer, cta * ring.instances + instance(ring), token->position,
+                               at.value_or(0));
 }
 
 void Tracer::executeScalar(Operation *op) {

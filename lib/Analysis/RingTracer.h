@@ -21,13 +21,17 @@ namespace tileloom::rings {
 /// value.
 using SlotScalars = std::map<std::tuple<int32_t, int32_t, int64_t, int64_t>, int64_t>;
 
+/// One slot between its acquire and its release. Values name tokens; a name moves with what loops
+/// carry and branches yield, so several tokens of one acquire may be held at once.
 struct Token {
   int32_t ring = -1;
   int64_t position = 0;
   size_t tenure = 0;
   bool released = false, filled = false, drained = true;
   int64_t lastRead = 0; ///< ordinal of the last nv.wgmma that reads the slot
-  mlir::Operation *release = nullptr, *user = nullptr;
+  mlir::Operation *acquire = nullptr, *release = nullptr, *user = nullptr;
+  mlir::Operation *multicast = nullptr; ///< a load that fills the slot in all CTAs
+  mlir::Block *scope = nullptr;         ///< the outermost block that has a name for it
 };
 
 class Tracer {
@@ -54,9 +58,12 @@ private:
   int32_t replica = 0, cta = 0, agent = 0;
   bool skipping = false; ///< in a tile that another replica takes
   llvm::DenseMap<mlir::Value, int64_t> env;
-  llvm::DenseMap<mlir::Operation *, Token> tokens;
+  std::map<int64_t, Token> tokens; ///< by number; those whose names are gone are erased
+  llvm::DenseMap<mlir::Value, int64_t> tokenOf;
+  int64_t acquired = 0;
   llvm::DenseMap<mlir::Operation *, int64_t> executions;
-  std::vector<int64_t> next, passed; ///< per ring: position of the next acquire, passes so far
+  /// Per ring: position of the next acquire, passes so far, position after the last bulk_read.
+  std::vector<int64_t> next, passed, stored;
   int64_t issued = 0, retired = 0;   ///< nv.wgmma
   size_t operations = 0;
 
@@ -68,18 +75,21 @@ private:
   bool execute(mlir::scf::WhileOp loop);
   bool execute(mlir::scf::IfOp branch);
   bool execute(warp::ForEachTileOp loop);
+  /// Checks that what loses its last name at the end of a block has been released.
+  bool leave(mlir::Block &block);
   void executeScalar(mlir::Operation *op);
   void assign(mlir::ValueRange to, mlir::ValueRange from);
   std::optional<int64_t> lookup(mlir::Value value) const;
+  Token *lookupToken(mlir::Value value);
   /// The place in a slot that a scalar access names, if it is a slot.
-  std::optional<SlotScalars::key_type> slotScalar(mlir::Operation *op, mlir::Value index) const;
+  std::optional<SlotScalars::key_type> slotScalar(mlir::Operation *op, mlir::Value index);
 
   // RingTrace.cpp: ring operations.
   bool execute(mlir::Operation *op);
   bool execute(warp::AcquireOp op);
   bool execute(warp::ReleaseOp op);
   /// What reads or fills slots asynchronously.
-  void executeHardware(mlir::Operation *op);
+  bool executeHardware(mlir::Operation *op);
   bool take(Token &token, mlir::Operation *op);
   bool give(Token &token, int32_t to, bool allCtas, mlir::Operation *op);
   void step(Step::Kind kind, int32_t barrier, int64_t phase, mlir::Operation *op);

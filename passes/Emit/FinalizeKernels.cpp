@@ -1,7 +1,8 @@
 //===- FinalizeKernels.cpp - What LLVM and ptxas need to know about kernels ---------------===//
 //
-// In: kernels as llvm.func. Out: the entry attribute, the exact number of threads, one CTA an SM at least (setmaxnreg is ignored without both,
-// ptxas C7508), the cluster's CTAs, and tensor maps as constant parameters passed by value.
+// In: kernels as llvm.func. Out: the entry attribute, the exact number of threads, the cluster's CTAs, and tensor maps as constant parameters passed by value.
+// Registers: with setmaxnreg one CTA an SM at least (it is ignored without, ptxas C7508). Otherwise a cap, because ptxas
+// divides 65536 by the threads, while the hardware grants registers by sub-partition: 9 warps of 224 registers do not start (error 701).
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -30,13 +31,20 @@ void finalize(LLVM::LLVMFuncOp function) {
   if (auto threads = function->getAttrOfType<IntegerAttr>(threadsAttrName)) {
     function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
                       builder.getDenseI32ArrayAttr({static_cast<int32_t>(threads.getInt()), 1, 1}));
-    function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), builder.getI32IntegerAttr(1));
+    auto cap = function->getAttrOfType<IntegerAttr>("nv.max_registers");
+    bool budgets = function.walk([](NVVM::SetMaxRegisterOp) { return WalkResult::interrupt(); }).wasInterrupted();
+    if (budgets || !cap)
+      function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), builder.getI32IntegerAttr(1));
+    else
+      function->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(), builder.getI32IntegerAttr(cap.getInt()));
   }
   auto launch = function->getAttrOfType<warp::LaunchAttr>(warp::launchAttrName);
   if (launch && launch.getCluster() > 1)
     function->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(),
                       builder.getDenseI32ArrayAttr({static_cast<int32_t>(launch.getCluster()), 1, 1}));
   for (unsigned index = 0; index < function.getNumArguments(); ++index) {
+    function.removeArgAttr(index, "tile.pointer");
+    function.removeArgAttr(index, "tile.name");
     if (!function.getArgAttr(index, nv::tensorMapAttrName))
       continue;
     function.removeArgAttr(index, nv::tensorMapAttrName);

@@ -44,7 +44,7 @@ struct AllocateShared : tileloom::nv::impl::NVAllocateSharedBase<AllocateShared>
       function->setAttr("nv.shared_bytes", builder.getI64IntegerAttr(end));
       if (end > limit) {
         InFlightDiagnostic diag = function.emitError("shared memory: need ")
-                                  << end << " bytes, have " << limit << ":";
+                                  << end << " bytes, have " << limit.getValue() << ":";
         for (nv::AllocOp alloc : allocs)
           diag << ' ' << alloc.getName().value_or("?") << ' ' << alloc.getCount() << " x " << alloc.getStride() << ';';
         signalPassFailure();

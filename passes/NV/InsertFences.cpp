@@ -4,8 +4,7 @@
 // ordinary writes to a slot and what reads it through the async proxy (PTX ISA 8.6, 9.7.13.4): a TMA store or MMA of the
 // same role, or a role that acquires the slot after a `generic` release and reads it asynchronously.
 //
-// Writes are tracked by token along straight-line code; at the end of a block a slot that is still unfenced stays so for the code after
-// the enclosing operation.
+// Writes are tracked by token through branches (what one side leaves unfenced stays so) and around loops.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -15,7 +14,7 @@
 #include "tileloom/Analysis/Roles.h"
 
 #include "mlir/IR/Builders.h"
-#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace tileloom::nv {
 #define GEN_PASS_DEF_NVINSERTFENCES
@@ -57,7 +56,7 @@ bool readAsynchronously(Value ring) {
       continue;
     WalkResult found = acquire->getParentOfType<warp::RoleOp>().getBody().walk([&](Operation *op) {
       for (Value view : asyncReads(op))
-        if (tokenOf(view) == acquire.getToken())
+        if (warp::AcquireOp origin = warp::originOf(tokenOf(view)); origin && origin.getRing() == ring)
           return WalkResult::interrupt();
       return WalkResult::advance();
     });
@@ -67,39 +66,90 @@ bool readAsynchronously(Value ring) {
   return false;
 }
 
+/// Whether two tokens may be of one slot. A token that a loop carries may be any of its buffer.
+bool mayAlias(Value a, Value b) {
+  if (a == b || (a.getDefiningOp<warp::AcquireOp>() && b.getDefiningOp<warp::AcquireOp>()))
+    return a == b;
+  auto bufferOf = [](Value token) -> Value {
+    warp::AcquireOp origin = warp::originOf(token);
+    auto ring = origin ? origin.getRing().getDefiningOp<warp::RingOp>() : warp::RingOp();
+    return ring ? ring.getBuffer() : Value();
+  };
+  return bufferOf(a) == bufferOf(b);
+}
+
+/// Slots (by token) that were written: not fenced yet; fenced by the writers, who have not met yet.
+struct Written {
+  llvm::SetVector<Value> unfenced, apart;
+
+  static bool contains(const llvm::SetVector<Value> &tokens, Value token) {
+    return token && llvm::any_of(tokens, [&](Value other) { return mayAlias(token, other); });
+  }
+  void fence() {
+    apart.insert(unfenced.begin(), unfenced.end());
+    unfenced.clear();
+  }
+  void join(const Written &other) {
+    unfenced.insert(other.unfenced.begin(), other.unfenced.end());
+    apart.insert(other.apart.begin(), other.apart.end());
+  }
+};
+
 struct Inserter {
   bool singleThread;
-  llvm::DenseSet<Value> written;
+  Written written;
 
-  void fence(Operation *before, bool barrier) {
+  /// Fence and barrier, as far as they are missing for `token`.
+  void order(Operation *before, Value token, bool meet) {
     OpBuilder builder(before);
-    nv::FenceProxyOp::create(builder, before->getLoc());
-    if (barrier && !singleThread)
+    if (Written::contains(written.unfenced, token)) {
+      nv::FenceProxyOp::create(builder, before->getLoc());
+      written.fence();
+    }
+    if (!meet || !Written::contains(written.apart, token))
+      return;
+    if (!singleThread)
       nv::NamedBarrierOp::create(builder, before->getLoc());
-    written.clear();
+    written.apart.clear();
+  }
+
+  void processRegions(Operation &op) {
+    // A second turn sees what the first one leaves behind; a region may also be passed by.
+    bool loop = isa<LoopLikeOpInterface, warp::ForEachTileOp>(op);
+    for (int turn = 0; turn < (loop ? 2 : 1); ++turn) {
+      Written before = written, after;
+      for (Region &region : op.getRegions()) {
+        written = before;
+        for (Block &inner : region)
+          process(inner);
+        after.join(written);
+      }
+      bool everyPath = !loop && llvm::none_of(op.getRegions(), [](Region &region) { return region.empty(); });
+      written = after;
+      if (!everyPath)
+        written.join(before);
+    }
   }
 
   void process(Block &block) {
     for (Operation &op : llvm::make_early_inc_range(block)) {
       if (isa<nv::LocalStoreOp, nv::ScalarStoreOp>(op)) {
         if (Value token = tokenOf(op.getOperand(1)))
-          written.insert(token);
+          written.unfenced.insert(token);
         continue;
       }
-      for (Value view : asyncReads(&op)) {
-        if (written.contains(tokenOf(view))) {
-          fence(&op, /*barrier=*/true);
-          break;
-        }
-      }
+      if (isa<nv::FenceProxyOp>(op))
+        written.fence();
+      if (isa<nv::NamedBarrierOp>(op))
+        written.apart.clear();
+      for (Value view : asyncReads(&op))
+        order(&op, tokenOf(view), /*meet=*/true);
       // The release itself orders the threads.
       auto release = dyn_cast<warp::ReleaseOp>(op);
-      if (release && release.getKind() == warp::ReleaseKind::Generic &&
-          written.contains(release.getToken()) && readAsynchronously(release.getRing()))
-        fence(&op, /*barrier=*/false);
-      for (Region &region : op.getRegions())
-        for (Block &inner : region)
-          process(inner);
+      if (release && release.getKind() == warp::ReleaseKind::Generic && readAsynchronously(release.getRing()))
+        order(&op, release.getToken(), /*meet=*/false);
+      if (op.getNumRegions())
+        processRegions(op);
     }
   }
 };

@@ -84,7 +84,7 @@ struct Lowering {
     warp::BufferType type = buffer.getBuffer().getType();
     storage.depth = type.getDepth();
     storage.perReplica = buffer.getPerReplica();
-    int64_t replicas = storage.perReplica ? replicasOf(buffer.getBuffer()) : 1, alignment = 16;
+    int64_t replicas = storage.perReplica ? replicasOf(buffer.getBuffer()) : 1, alignment = 128;
     // The views' layouts are on the slots of the rings over this buffer.
     SmallVector<nv::MemDescType> views;
     for (Operation *ring : buffer.getBuffer().getUsers())
@@ -103,7 +103,7 @@ struct Lowering {
       auto layout = sharedLayout(view);
       if (!layout)
         return buffer.emitOpError("view: ") << llvm::toString(layout.takeError());
-      int64_t need = view.getSizeBytes() >= 128 ? layout->requiredAlignment() : 16;
+      int64_t need = layout->requiredAlignment(); // at least 128, which tensor copies need (PTX ISA 5.5.7)
       alignment = std::max(alignment, need);
       end = llvm::alignTo(end, need);
       storage.offsets.push_back(end);
@@ -240,8 +240,6 @@ struct Lowering {
   }
 
   LogicalResult lowerAcquire(warp::AcquireOp acquire) {
-    if (!acquire.getStage())
-      return acquire.emitOpError("expected a stage and phase: run warp-assign-stage-phase first");
     auto ring = acquire.getRing().getDefiningOp<warp::RingOp>();
     RingState &state = rings[acquire.getRing()];
     builder.setInsertionPoint(acquire);
@@ -349,6 +347,12 @@ struct Lowering {
       if (isa<warp::SlotOp, warp::ReleaseOp>(op))
         origins[op] = warp::originOf(op->getOperand(0));
     });
+    function.walk([&](warp::AcquireOp op) {
+      if (!op.getStage())
+        check(op.emitOpError("expected a stage and phase: run warp-assign-stage-phase first"));
+    });
+    if (failed(result))
+      return result;
     function.walk([&](warp::BufferOp op) { check(lowerBuffer(op)); });
     if (failed(result))
       return result;
@@ -365,9 +369,9 @@ struct Lowering {
       else if (isa<warp::AwaitOp, warp::PassOp>(op))
         lowerTurn(op);
     });
-    function.walk([&](warp::SlotOp op) { lowerSlot(op); });
     if (failed(result))
       return result;
+    function.walk([&](warp::SlotOp op) { lowerSlot(op); });
     // Users first: releases and slots, then acquires, rings, buffers.
     function.walk([&](warp::AcquireOp op) { deadTokens.push_back(op); });
     for (SmallVectorImpl<Operation *> *list : {&dead, &deadTokens, &deadRings, &deadBuffers})

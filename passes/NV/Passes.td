@@ -49,6 +49,7 @@ def NVLowerRings : Pass<"nv-lower-rings"> {
     acquires it needs no mbarrier: the store engine's own groups count its slots. The ring's scope decides where a
     release arrives and how many arrivals complete a hand-over.
   }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
 def NVAllocateTensorMemory : Pass<"nv-allocate-tensor-memory"> {

@@ -75,8 +75,8 @@ public:
   std::vector<mlir::Operation *> sites;
   llvm::DenseMap<mlir::Operation *, int32_t> siteOf;
   llvm::DenseMap<mlir::Value, int32_t> ringOf;
-  /// For operations that touch a slot through a view: the acquires that gave the views.
-  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<warp::AcquireOp, 2>> touches;
+  /// For operations that touch a slot through a view: the tokens that gave the views.
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value, 2>> touches;
   llvm::SmallVector<mlir::Operation *> touchers; ///< the keys of `touches`, in order
   /// The operations of each block that tracing has to look at.
   llvm::DenseMap<mlir::Block *, llvm::SmallVector<mlir::Operation *, 4>> relevant;

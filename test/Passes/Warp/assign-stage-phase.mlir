@@ -249,3 +249,74 @@ func.func @other_control_flow(%x: index) {
   }
   return
 }
+
+// -----
+
+// A token that the loop carries stays first; stage and phase follow it, and go on after the loop with those of the last slot.
+// CHECK-LABEL: func.func @carried_token
+func.func @carried_token(%n: i32) {
+  %c1 = arith.constant 1 : i32
+  %b = warp.buffer : !warp.buffer<4 x [64x64xbf16]>
+  %free = warp.ring released %b : !warp.buffer<4 x [64x64xbf16]>
+  // CHECK: %[[READY:.*]] = warp.ring %
+  %ready = warp.ring %b : !warp.buffer<4 x [64x64xbf16]>
+  warp.specialize {
+    warp.role @math warps(4) {
+      // CHECK: %[[T0:.*]] = warp.acquire %[[READY]] at(%c0_i32, %c0_i32)
+      %t0 = warp.acquire %ready
+      // CHECK: %[[R:.*]]:3 = scf.for {{.*}} iter_args(%[[BEFORE:.*]] = %[[T0]], %[[S:.*]] = %c1_i32, %[[P:.*]] = %c0_i32) -> (!warp.token, i32, i32)
+      %last = scf.for %k = %c1 to %n step %c1 iter_args(%before = %t0) -> (!warp.token) : i32 {
+        // CHECK-NEXT: %[[T:.*]] = warp.acquire %[[READY]] at(%[[S]], %[[P]])
+        %t = warp.acquire %ready
+        // CHECK: warp.release %[[BEFORE]]
+        warp.release %before to %free generic
+        // CHECK-NEXT: scf.yield %[[T]], %{{.*}}, %{{.*}} : !warp.token, i32, i32
+        scf.yield %t : !warp.token
+      }
+      // CHECK: warp.release %[[R]]#0
+      warp.release %last to %free generic
+      // CHECK: warp.acquire %[[READY]] at(%[[R]]#1, %[[R]]#2)
+      %u = warp.acquire %ready
+      warp.release %u to %free generic
+    }
+  }
+  return
+}
+
+// -----
+
+// A branch that yields a token gives its stage and phase along with it.
+// CHECK-LABEL: func.func @yielded_token
+func.func @yielded_token(%p: i1) {
+  %b = warp.buffer : !warp.buffer<2 x [64x64xbf16]>
+  %ring = warp.ring released %b : !warp.buffer<2 x [64x64xbf16]>
+  warp.specialize {
+    warp.role @math warps(4) {
+      // Two slots taken: back at stage 0 with the other phase; one: stage 1 with the first.
+      // CHECK: %[[NOT:.*]] = arith.xori %{{.*}}, %true
+      // CHECK-NEXT: %[[STAGE:.*]] = arith.extui %[[NOT]]
+      // CHECK: %[[PHASE:.*]] = arith.extui
+      // CHECK: %[[R:.*]] = scf.if %{{.*}} -> (!warp.token)
+      %t = scf.if %p -> !warp.token {
+        // CHECK: warp.acquire %{{.*}} at(%c0_i32, %c1_i32)
+        %a = warp.acquire %ring
+        warp.release %a to %ring generic
+        // CHECK: %[[T:.*]] = warp.acquire %{{.*}} at(%c1_i32, %c1_i32)
+        // CHECK: scf.yield %[[T]]
+        %u = warp.acquire %ring
+        scf.yield %u : !warp.token
+      } else {
+        // CHECK: %[[U:.*]] = warp.acquire %{{.*}} at(%c0_i32, %c1_i32)
+        // CHECK: scf.yield %[[U]]
+        %u = warp.acquire %ring
+        scf.yield %u : !warp.token
+      }
+      // CHECK: warp.release %[[R]] to
+      warp.release %t to %ring generic
+      // CHECK: warp.acquire %{{.*}} at(%[[STAGE]], %[[PHASE]])
+      %v = warp.acquire %ring
+      warp.release %v to %ring generic
+    }
+  }
+  return
+}

@@ -917,3 +917,387 @@ func.func @staging_shared(%n: i32, %C: !tile.desc<64x64xbf16>, %v: tensor<64x64x
   }
   return
 }
+
+// -----
+
+// One product stays in flight: it is the newest one whose slot has to stay.
+func.func @carried_newest(%n: i32, %A: !tile.desc<64x64xbf16>) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %b = warp.buffer : !warp.buffer<3 x [64x64xbf16]>
+  // expected-note@+1 0-1 {{the ring is here}}
+  %free = warp.ring released %b : !warp.buffer<3 x [64x64xbf16]>
+  // expected-note@+1 0-1 {{the ring is here}}
+  %ready = warp.ring %b : !warp.buffer<3 x [64x64xbf16]>
+  warp.specialize {
+    warp.role @load warps(1) {
+      scf.for %k = %c0 to %n step %c1 : i32 {
+        %t = warp.acquire %free
+        %v = warp.slot %t : !nv.memdesc<64x64xbf16>
+        nv.tma.load %A[%k, %c0] to %v : !tile.desc<64x64xbf16>, !nv.memdesc<64x64xbf16>
+        warp.release %t to %ready tma
+      }
+    }
+    warp.role @math warps(4) {
+      %some = arith.cmpi sgt, %n, %c0 : i32
+      scf.if %some {
+        %t0 = warp.acquire %ready
+        %v0 = warp.slot %t0 : !nv.memdesc<64x64xbf16>
+        %w0 = nv.memdesc.trans %v0 : !nv.memdesc<64x64xbf16> -> !nv.memdesc<64x64xbf16>
+        %d0 = nv.wgmma %v0, %w0 : !nv.memdesc<64x64xbf16>, !nv.memdesc<64x64xbf16> -> tensor<64x64xf32>
+        %d, %last = scf.for %k = %c1 to %n step %c1 iter_args(%c = %d0, %before = %t0)
+            -> (tensor<64x64xf32>, !warp.token) : i32 {
+          %t = warp.acquire %ready
+          %v = warp.slot %t : !nv.memdesc<64x64xbf16>
+          %w = nv.memdesc.trans %v : !nv.memdesc<64x64xbf16> -> !nv.memdesc<64x64xbf16>
+          // expected-note@+1 {{still in flight}}
+          %e = nv.wgmma %v, %w acc(%c) : !nv.memdesc<64x64xbf16>, !nv.memdesc<64x64xbf16> -> tensor<64x64xf32>
+          nv.wgmma.wait pending(1)
+          // expected-error@+1 {{expected an nv.wgmma.wait that covers the last nv.wgmma that reads the slot, found none before the release}}
+          warp.release %t to %free wgmma
+          scf.yield %e, %before : tensor<64x64xf32>, !warp.token
+        }
+        nv.wgmma.wait pending(0)
+        warp.release %last to %free wgmma
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+// Two products stay in flight, but only one slot is kept.
+func.func @carried_too_many_pending(%n: i32, %A: !tile.desc<64x64xbf16>) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %b = warp.buffer : !warp.buffer<3 x [64x64xbf16]>
+  // expected-note@+1 0-1 {{the ring is here}}
+  %free = warp.ring released %b : !warp.buffer<3 x [64x64xbf16]>
+  // expected-note@+1 0-1 {{the ring is here}}
+  %ready = warp.ring %b : !warp.buffer<3 x [64x64xbf16]>
+  warp.specialize {
+    warp.role @load warps(1) {
+      scf.for %k = %c0 to %n step %c1 : i32 {
+        %t = warp.acquire %free
+        %v = warp.slot %t : !nv.memdesc<64x64xbf16>
+        nv.tma.load %A[%k, %c0] to %v : !tile.desc<64x64xbf16>, !nv.memdesc<64x64xbf16>
+        warp.release %t to %ready tma
+      }
+    }
+    warp.role @math warps(4) {
+      %some = arith.cmpi sgt, %n, %c0 : i32
+      scf.if %some {
+        %t0 = warp.acquire %ready
+        %v0 = warp.slot %t0 : !nv.memdesc<64x64xbf16>
+        %w0 = nv.memdesc.trans %v0 : !nv.memdesc<64x64xbf16> -> !nv.memdesc<64x64xbf16>
+        // expected-note@+1 {{still in flight}}
+        %d0 = nv.wgmma %v0, %w0 : !nv.memdesc<64x64xbf16>, !nv.memdesc<64x64xbf16> -> tensor<64x64xf32>
+        %d, %last = scf.for %k = %c1 to %n step %c1 iter_args(%c = %d0, %before = %t0)
+            -> (tensor<64x64xf32>, !warp.token) : i32 {
+          %t = warp.acquire %ready
+          %v = warp.slot %t : !nv.memdesc<64x64xbf16>
+          %w = nv.memdesc.trans %v : !nv.memdesc<64x64xbf16> -> !nv.memdesc<64x64xbf16>
+          %e = nv.wgmma %v, %w acc(%c) : !nv.memdesc<64x64xbf16>, !nv.memdesc<64x64xbf16> -> tensor<64x64xf32>
+          nv.wgmma.wait pending(2)
+          // expected-error@+1 {{expected an nv.wgmma.wait that covers the last nv.wgmma that reads the slot, found none before the release}}
+          warp.release %before to %free wgmma
+          scf.yield %e, %t : tensor<64x64xf32>, !warp.token
+        }
+        nv.wgmma.wait pending(0)
+        warp.release %last to %free wgmma
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+// The slot of the last product is forgotten after the loop.
+func.func @carried_last_forgotten(%n: i32, %A: !tile.desc<64x64xbf16>) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %b = warp.buffer : !warp.buffer<3 x [64x64xbf16]>
+  // expected-note@+1 0-1 {{the ring is here}}
+  %free = warp.ring released %b : !warp.buffer<3 x [64x64xbf16]>
+  // expected-note@+1 0-1 {{the ring is here}}
+  %ready = warp.ring %b : !warp.buffer<3 x [64x64xbf16]>
+  warp.specialize {
+    warp.role @load warps(1) {
+      scf.for %k = %c0 to %n step %c1 : i32 {
+        %t = warp.acquire %free
+        %v = warp.slot %t : !nv.memdesc<64x64xbf16>
+        nv.tma.load %A[%k, %c0] to %v : !tile.desc<64x64xbf16>, !nv.memdesc<64x64xbf16>
+        warp.release %t to %ready tma
+      }
+    }
+    warp.role @math warps(4) {
+      %some = arith.cmpi sgt, %n, %c0 : i32
+      scf.if %some {
+        // expected-error@+1 {{its token is never released on a path that role @math takes}}
+        %t0 = warp.acquire %ready
+        %v0 = warp.slot %t0 : !nv.memdesc<64x64xbf16>
+        %w0 = nv.memdesc.trans %v0 : !nv.memdesc<64x64xbf16> -> !nv.memdesc<64x64xbf16>
+        %d0 = nv.wgmma %v0, %w0 : !nv.memdesc<64x64xbf16>, !nv.memdesc<64x64xbf16> -> tensor<64x64xf32>
+        %d, %last = scf.for %k = %c1 to %n step %c1 iter_args(%c = %d0, %before = %t0)
+            -> (tensor<64x64xf32>, !warp.token) : i32 {
+          %t = warp.acquire %ready
+          %v = warp.slot %t : !nv.memdesc<64x64xbf16>
+          %w = nv.memdesc.trans %v : !nv.memdesc<64x64xbf16> -> !nv.memdesc<64x64xbf16>
+          %e = nv.wgmma %v, %w acc(%c) : !nv.memdesc<64x64xbf16>, !nv.memdesc<64x64xbf16> -> tensor<64x64xf32>
+          nv.wgmma.wait pending(1)
+          warp.release %before to %free wgmma
+          scf.yield %e, %t : tensor<64x64xf32>, !warp.token
+        }
+        nv.wgmma.wait pending(0)
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+// The loop drops a token where it takes the next one.
+func.func @carried_dropped(%n: i32, %A: !tile.desc<64x64xbf16>) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %b = warp.buffer : !warp.buffer<4 x [64x64xbf16]>
+  // expected-note@+1 0-1 {{the ring is here}}
+  %free = warp.ring released %b : !warp.buffer<4 x [64x64xbf16]>
+  // expected-note@+1 0-1 {{the ring is here}}
+  %ready = warp.ring %b : !warp.buffer<4 x [64x64xbf16]>
+  warp.specialize {
+    warp.role @load warps(1) {
+      scf.for %k = %c0 to %n step %c1 : i32 {
+        %t = warp.acquire %free
+        %v = warp.slot %t : !nv.memdesc<64x64xbf16>
+        nv.tma.load %A[%k, %c0] to %v : !tile.desc<64x64xbf16>, !nv.memdesc<64x64xbf16>
+        warp.release %t to %ready tma
+      }
+    }
+    warp.role @math warps(4) {
+      %some = arith.cmpi sgt, %n, %c0 : i32
+      scf.if %some {
+        // expected-error@+1 {{its token is never released on a path that role @math takes with %arg0 = 2}}
+        %t0 = warp.acquire %ready
+        %v0 = warp.slot %t0 : !nv.memdesc<64x64xbf16>
+        %w0 = nv.memdesc.trans %v0 : !nv.memdesc<64x64xbf16> -> !nv.memdesc<64x64xbf16>
+        %d0 = nv.wgmma %v0, %w0 : !nv.memdesc<64x64xbf16>, !nv.memdesc<64x64xbf16> -> tensor<64x64xf32>
+        %d, %last = scf.for %k = %c1 to %n step %c1 iter_args(%c = %d0, %before = %t0)
+            -> (tensor<64x64xf32>, !warp.token) : i32 {
+          %t = warp.acquire %ready
+          %v = warp.slot %t : !nv.memdesc<64x64xbf16>
+          %w = nv.memdesc.trans %v : !nv.memdesc<64x64xbf16> -> !nv.memdesc<64x64xbf16>
+          %e = nv.wgmma %v, %w acc(%c) : !nv.memdesc<64x64xbf16>, !nv.memdesc<64x64xbf16> -> tensor<64x64xf32>
+          nv.wgmma.wait pending(1)
+          scf.yield %e, %t : tensor<64x64xf32>, !warp.token
+        }
+        nv.wgmma.wait pending(0)
+        warp.release %last to %free wgmma
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+// A loop that yields the token it has released gives it to the next iteration.
+func.func @carried_twice(%n: i32, %A: !tile.desc<64x64xbf16>) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %b = warp.buffer : !warp.buffer<4 x [64x64xbf16]>
+  // expected-note@+1 0-1 {{the ring is here}}
+  %free = warp.ring released %b : !warp.buffer<4 x [64x64xbf16]>
+  // expected-note@+1 0-1 {{the ring is here}}
+  %ready = warp.ring %b : !warp.buffer<4 x [64x64xbf16]>
+  warp.specialize {
+    warp.role @load warps(1) {
+      scf.for %k = %c0 to %n step %c1 : i32 {
+        %t = warp.acquire %free
+        %v = warp.slot %t : !nv.memdesc<64x64xbf16>
+        nv.tma.load %A[%k, %c0] to %v : !tile.desc<64x64xbf16>, !nv.memdesc<64x64xbf16>
+        warp.release %t to %ready tma
+      }
+    }
+    warp.role @math warps(4) {
+      %some = arith.cmpi sgt, %n, %c0 : i32
+      scf.if %some {
+        %t0 = warp.acquire %ready
+        %v0 = warp.slot %t0 : !nv.memdesc<64x64xbf16>
+        %w0 = nv.memdesc.trans %v0 : !nv.memdesc<64x64xbf16> -> !nv.memdesc<64x64xbf16>
+        %d0 = nv.wgmma %v0, %w0 : !nv.memdesc<64x64xbf16>, !nv.memdesc<64x64xbf16> -> tensor<64x64xf32>
+        %d, %last = scf.for %k = %c1 to %n step %c1 iter_args(%c = %d0, %before = %t0)
+            -> (tensor<64x64xf32>, !warp.token) : i32 {
+          %t = warp.acquire %ready
+          %v = warp.slot %t : !nv.memdesc<64x64xbf16>
+          %w = nv.memdesc.trans %v : !nv.memdesc<64x64xbf16> -> !nv.memdesc<64x64xbf16>
+          %e = nv.wgmma %v, %w acc(%c) : !nv.memdesc<64x64xbf16>, !nv.memdesc<64x64xbf16> -> tensor<64x64xf32>
+          nv.wgmma.wait pending(1)
+          // expected-note@+1 {{first released here}}
+          warp.release %before to %free wgmma
+          nv.wgmma.wait pending(0)
+          warp.release %t to %free wgmma
+          scf.yield %e, %before : tensor<64x64xf32>, !warp.token
+        }
+        nv.wgmma.wait pending(0)
+        // expected-error@+1 {{releases a token a second time}}
+        warp.release %last to %free wgmma
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+// The last slot is released before the last product has retired.
+func.func @carried_last_in_flight(%n: i32, %A: !tile.desc<64x64xbf16>) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %b = warp.buffer : !warp.buffer<3 x [64x64xbf16]>
+  // expected-note@+1 0-1 {{the ring is here}}
+  %free = warp.ring released %b : !warp.buffer<3 x [64x64xbf16]>
+  // expected-note@+1 0-1 {{the ring is here}}
+  %ready = warp.ring %b : !warp.buffer<3 x [64x64xbf16]>
+  warp.specialize {
+    warp.role @load warps(1) {
+      scf.for %k = %c0 to %n step %c1 : i32 {
+        %t = warp.acquire %free
+        %v = warp.slot %t : !nv.memdesc<64x64xbf16>
+        nv.tma.load %A[%k, %c0] to %v : !tile.desc<64x64xbf16>, !nv.memdesc<64x64xbf16>
+        warp.release %t to %ready tma
+      }
+    }
+    warp.role @math warps(4) {
+      %some = arith.cmpi sgt, %n, %c0 : i32
+      scf.if %some {
+        %t0 = warp.acquire %ready
+        %v0 = warp.slot %t0 : !nv.memdesc<64x64xbf16>
+        %w0 = nv.memdesc.trans %v0 : !nv.memdesc<64x64xbf16> -> !nv.memdesc<64x64xbf16>
+        // expected-note@+1 {{still in flight}}
+        %d0 = nv.wgmma %v0, %w0 : !nv.memdesc<64x64xbf16>, !nv.memdesc<64x64xbf16> -> tensor<64x64xf32>
+        %d, %last = scf.for %k = %c1 to %n step %c1 iter_args(%c = %d0, %before = %t0)
+            -> (tensor<64x64xf32>, !warp.token) : i32 {
+          %t = warp.acquire %ready
+          %v = warp.slot %t : !nv.memdesc<64x64xbf16>
+          %w = nv.memdesc.trans %v : !nv.memdesc<64x64xbf16> -> !nv.memdesc<64x64xbf16>
+          %e = nv.wgmma %v, %w acc(%c) : !nv.memdesc<64x64xbf16>, !nv.memdesc<64x64xbf16> -> tensor<64x64xf32>
+          nv.wgmma.wait pending(1)
+          warp.release %before to %free wgmma
+          scf.yield %e, %t : tensor<64x64xf32>, !warp.token
+        }
+        // expected-error@+1 {{expected an nv.wgmma.wait that covers the last nv.wgmma that reads the slot, found none before the release}}
+        warp.release %last to %free wgmma
+        nv.wgmma.wait pending(0)
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+// A slot that stays for one more iteration needs a second one.
+func.func @carried_one_slot(%n: i32, %A: !tile.desc<64x64xbf16>) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %b = warp.buffer : !warp.buffer<1 x [64x64xbf16]>
+  // expected-note@+1 {{the ring is here}}
+  %free = warp.ring released %b : !warp.buffer<1 x [64x64xbf16]>
+  // expected-note@+1 0-1 {{the ring is here}}
+  %ready = warp.ring %b : !warp.buffer<1 x [64x64xbf16]>
+  warp.specialize {
+    warp.role @load warps(1) {
+      scf.for %k = %c0 to %n step %c1 : i32 {
+        // expected-error@+1 {{deadlock with %arg0 = 2: role @load waits for ring}}
+        %t = warp.acquire %free
+        %v = warp.slot %t : !nv.memdesc<64x64xbf16>
+        nv.tma.load %A[%k, %c0] to %v : !tile.desc<64x64xbf16>, !nv.memdesc<64x64xbf16>
+        warp.release %t to %ready tma
+      }
+    }
+    warp.role @math warps(4) {
+      %some = arith.cmpi sgt, %n, %c0 : i32
+      scf.if %some {
+        %t0 = warp.acquire %ready
+        %v0 = warp.slot %t0 : !nv.memdesc<64x64xbf16>
+        %w0 = nv.memdesc.trans %v0 : !nv.memdesc<64x64xbf16> -> !nv.memdesc<64x64xbf16>
+        %d0 = nv.wgmma %v0, %w0 : !nv.memdesc<64x64xbf16>, !nv.memdesc<64x64xbf16> -> tensor<64x64xf32>
+        %d, %last = scf.for %k = %c1 to %n step %c1 iter_args(%c = %d0, %before = %t0)
+            -> (tensor<64x64xf32>, !warp.token) : i32 {
+          // expected-note@+1 {{role @math waits for ring}}
+          %t = warp.acquire %ready
+          %v = warp.slot %t : !nv.memdesc<64x64xbf16>
+          %w = nv.memdesc.trans %v : !nv.memdesc<64x64xbf16> -> !nv.memdesc<64x64xbf16>
+          %e = nv.wgmma %v, %w acc(%c) : !nv.memdesc<64x64xbf16>, !nv.memdesc<64x64xbf16> -> tensor<64x64xf32>
+          nv.wgmma.wait pending(1)
+          // expected-note@+1 {{released only here, by role @math after what it waits for}}
+          warp.release %before to %free wgmma
+          scf.yield %e, %t : tensor<64x64xf32>, !warp.token
+        }
+        nv.wgmma.wait pending(0)
+        warp.release %last to %free wgmma
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+// Nothing may read a slot that has gone back.
+func.func @read_after_release(%n: i32, %A: !tile.desc<64x64xbf16>) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %b = warp.buffer : !warp.buffer<2 x [64x64xbf16]>
+  // expected-note@+1 0-1 {{the ring is here}}
+  %free = warp.ring released %b : !warp.buffer<2 x [64x64xbf16]>
+  // expected-note@+1 0-1 {{the ring is here}}
+  %ready = warp.ring %b : !warp.buffer<2 x [64x64xbf16]>
+  warp.specialize {
+    warp.role @load warps(1) {
+      scf.for %k = %c0 to %n step %c1 : i32 {
+        %t = warp.acquire %free
+        %v = warp.slot %t : !nv.memdesc<64x64xbf16>
+        nv.tma.load %A[%k, %c0] to %v : !tile.desc<64x64xbf16>, !nv.memdesc<64x64xbf16>
+        warp.release %t to %ready tma
+      }
+    }
+    warp.role @math warps(4) {
+      scf.for %k = %c0 to %n step %c1 : i32 {
+        %t = warp.acquire %ready
+        %v = warp.slot %t : !nv.memdesc<64x64xbf16>
+        // expected-note@+1 {{released here}}
+        warp.release %t to %free generic
+        // expected-error@+1 {{touches a slot that has been released}}
+        %x = nv.local_load %v : !nv.memdesc<64x64xbf16> -> tensor<64x64xbf16>
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+// The store engine counts slots from the oldest: they go back in order.
+func.func @bulk_read_order(%n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %b = warp.buffer : !warp.buffer<2 x [64x64xbf16]>
+  %staged = warp.ring released %b : !warp.buffer<2 x [64x64xbf16]>
+  warp.specialize {
+    warp.role @math warps(4) {
+      scf.for %k = %c0 to %n step %c1 : i32 {
+        %t = warp.acquire %staged
+        %u = warp.acquire %staged
+        warp.release %u to %staged bulk_read
+        // expected-error@+1 {{bulk_read: expected releases in the order of the acquires, found that of an older slot after that of a newer one}}
+        warp.release %t to %staged bulk_read
+      }
+    }
+  }
+  return
+}

@@ -5,7 +5,17 @@
 // RUN:   --split-input-file | FileCheck %s
 // RUN: kernel-opt %S/../../programs/warp/gemm_cooperative.mlir --pass-pipeline='builtin.module(warp-verify-rings{report=true})' -o /dev/null 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=GEMM
+// RUN: kernel-opt %S/../../programs/warp/gemm_cooperative.mlir --pass-pipeline='builtin.module(warp-verify-rings{report=true},warp-expand-stores,warp-expand-tile-loops,canonicalize,cse,warp-verify-rings{report=true},warp-assign-stage-phase,canonicalize,cse,warp-verify-rings{report=true})' -o /dev/null 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=CHECKED
+// RUN: kernel-opt %S/../../programs/warp/gemm_pingpong.mlir --pass-pipeline='builtin.module(warp-verify-rings{report=true},warp-expand-stores,warp-expand-tile-loops,canonicalize,cse,warp-verify-rings{report=true},warp-assign-stage-phase,canonicalize,cse,warp-verify-rings{report=true})' -o /dev/null 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=CHECKED
+// RUN: kernel-opt %S/../../programs/warp/gemm_pingpong_128x192.mlir --pass-pipeline='builtin.module(warp-verify-rings{report=true},warp-expand-stores,warp-expand-tile-loops,canonicalize,cse,warp-verify-rings{report=true},warp-assign-stage-phase,canonicalize,cse,warp-verify-rings{report=true})' -o /dev/null 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=CHECKED
+// RUN: kernel-opt %S/../../programs/warp/gemm_small_m.mlir --pass-pipeline='builtin.module(warp-verify-rings{report=true},warp-expand-stores,warp-expand-tile-loops,canonicalize,cse,warp-verify-rings{report=true},warp-assign-stage-phase,canonicalize,cse,warp-verify-rings{report=true})' -o /dev/null 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=CHECKED
 // GEMM: remark: rings: 24 combinations of scalars, 1044 steps
+// CHECKED-COUNT-3: remark: rings: {{[0-9]+}} combinations of scalars, {{[0-9]+}} steps
+// CHECKED-NOT: remark
 
 // Hand-overs that are right, at every stage of the pipeline and also state by state.
 
@@ -449,6 +459,184 @@ func.func @pair(%m: i32, %n: i32, %k: i32) attributes {warp.launch = #warp.launc
       warp.for_each_tile (%i, %j) in (%m, %n) {
         %d = warp.acquire %full
         warp.release %d to %empty generic
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+// One product stays in flight: its slot goes back one iteration later.
+// CHECK-LABEL: @carried
+func.func @carried(%n: i32, %A: !tile.desc<64x64xbf16>) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %b = warp.buffer : !warp.buffer<2 x [64x64xbf16]>
+  %free = warp.ring released %b : !warp.buffer<2 x [64x64xbf16]>
+  %ready = warp.ring %b : !warp.buffer<2 x [64x64xbf16]>
+  warp.specialize {
+    warp.role @load warps(1) {
+      scf.for %k = %c0 to %n step %c1 : i32 {
+        %t = warp.acquire %free
+        %v = warp.slot %t : !nv.memdesc<64x64xbf16>
+        nv.tma.load %A[%k, %c0] to %v : !tile.desc<64x64xbf16>, !nv.memdesc<64x64xbf16>
+        warp.release %t to %ready tma
+      }
+    }
+    warp.role @math warps(4) {
+      %some = arith.cmpi sgt, %n, %c0 : i32
+      scf.if %some {
+        %t0 = warp.acquire %ready
+        %v0 = warp.slot %t0 : !nv.memdesc<64x64xbf16>
+        %w0 = nv.memdesc.trans %v0 : !nv.memdesc<64x64xbf16> -> !nv.memdesc<64x64xbf16>
+        %d0 = nv.wgmma %v0, %w0 : !nv.memdesc<64x64xbf16>, !nv.memdesc<64x64xbf16> -> tensor<64x64xf32>
+        %d, %last = scf.for %k = %c1 to %n step %c1 iter_args(%c = %d0, %before = %t0)
+            -> (tensor<64x64xf32>, !warp.token) : i32 {
+          %t = warp.acquire %ready
+          %v = warp.slot %t : !nv.memdesc<64x64xbf16>
+          %w = nv.memdesc.trans %v : !nv.memdesc<64x64xbf16> -> !nv.memdesc<64x64xbf16>
+          %e = nv.wgmma %v, %w acc(%c) : !nv.memdesc<64x64xbf16>, !nv.memdesc<64x64xbf16> -> tensor<64x64xf32>
+          nv.wgmma.wait pending(1)
+          warp.release %before to %free wgmma
+          scf.yield %e, %t : tensor<64x64xf32>, !warp.token
+        }
+        nv.wgmma.wait pending(0)
+        warp.release %last to %free wgmma
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+// Two slots stay, taken over by rotation; a branch gives back what is left.
+// CHECK-LABEL: @carried_rotation
+func.func @carried_rotation(%n: i32, %A: !tile.desc<64x64xbf16>) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %b = warp.buffer : !warp.buffer<3 x [64x64xbf16]>
+  %free = warp.ring released %b : !warp.buffer<3 x [64x64xbf16]>
+  %ready = warp.ring %b : !warp.buffer<3 x [64x64xbf16]>
+  warp.specialize {
+    warp.role @load warps(1) {
+      scf.for %k = %c0 to %n step %c1 : i32 {
+        %t = warp.acquire %free
+        %v = warp.slot %t : !nv.memdesc<64x64xbf16>
+        nv.tma.load %A[%k, %c0] to %v : !tile.desc<64x64xbf16>, !nv.memdesc<64x64xbf16>
+        warp.release %t to %ready tma
+      }
+    }
+    warp.role @math warps(4) {
+      %some = arith.cmpi sgt, %n, %c1 : i32
+      %c2 = arith.constant 2 : i32
+      scf.if %some {
+        %t0 = warp.acquire %ready
+        %t1 = warp.acquire %ready
+        %a, %b0 = scf.for %k = %c2 to %n step %c1 iter_args(%x = %t0, %y = %t1) -> (!warp.token, !warp.token) : i32 {
+          %t = warp.acquire %ready
+          %v = warp.slot %t : !nv.memdesc<64x64xbf16>
+          %w = nv.memdesc.trans %v : !nv.memdesc<64x64xbf16> -> !nv.memdesc<64x64xbf16>
+          %e = nv.wgmma %v, %w : !nv.memdesc<64x64xbf16>, !nv.memdesc<64x64xbf16> -> tensor<64x64xf32>
+          nv.wgmma.wait pending(2)
+          warp.release %x to %free wgmma
+          scf.yield %y, %t : !warp.token, !warp.token
+        }
+        nv.wgmma.wait pending(1)
+        warp.release %a to %free wgmma
+        nv.wgmma.wait pending(0)
+        warp.release %b0 to %free wgmma
+      } else {
+        scf.for %k = %c0 to %n step %c1 : i32 {
+          %t = warp.acquire %ready
+          warp.release %t to %free wgmma
+        }
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+// A branch that takes no slot itself decides which of two tokens goes back first.
+// CHECK-LABEL: @carried_choice
+func.func @carried_choice(%n: i32, %A: !tile.desc<64x64xbf16>) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %b = warp.buffer : !warp.buffer<2 x [64x64xbf16]>
+  %free = warp.ring released %b : !warp.buffer<2 x [64x64xbf16]>
+  %ready = warp.ring %b : !warp.buffer<2 x [64x64xbf16]>
+  warp.specialize {
+    warp.role @load warps(1) {
+      scf.for %k = %c0 to %n step %c1 : i32 {
+        %t = warp.acquire %free
+        %v = warp.slot %t : !nv.memdesc<64x64xbf16>
+        nv.tma.load %A[%k, %c0] to %v : !tile.desc<64x64xbf16>, !nv.memdesc<64x64xbf16>
+        warp.release %t to %ready tma
+      }
+    }
+    warp.role @math warps(4) {
+      %c2 = arith.constant 2 : i32
+      %half = arith.divui %n, %c2 : i32
+      scf.for %k = %c0 to %half step %c1 : i32 {
+        %t0 = warp.acquire %ready
+        %t1 = warp.acquire %ready
+        %odd = arith.remui %k, %c2 : i32
+        %swap = arith.cmpi eq, %odd, %c1 : i32
+        %x, %y = scf.if %swap -> (!warp.token, !warp.token) {
+          scf.yield %t1, %t0 : !warp.token, !warp.token
+        } else {
+          scf.yield %t0, %t1 : !warp.token, !warp.token
+        }
+        warp.release %x to %free generic
+        warp.release %y to %free generic
+      }
+      %rest = arith.remui %n, %c2 : i32
+      scf.for %k = %c0 to %rest step %c1 : i32 {
+        %t = warp.acquire %ready
+        warp.release %t to %free generic
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+// A while loop carries a token through both of its regions.
+// CHECK-LABEL: @carried_while
+func.func @carried_while(%n: i32, %A: !tile.desc<64x64xbf16>) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %b = warp.buffer : !warp.buffer<2 x [64x64xbf16]>
+  %free = warp.ring released %b : !warp.buffer<2 x [64x64xbf16]>
+  %ready = warp.ring %b : !warp.buffer<2 x [64x64xbf16]>
+  warp.specialize {
+    warp.role @load warps(1) {
+      scf.for %k = %c0 to %n step %c1 : i32 {
+        %t = warp.acquire %free
+        %v = warp.slot %t : !nv.memdesc<64x64xbf16>
+        nv.tma.load %A[%k, %c0] to %v : !tile.desc<64x64xbf16>, !nv.memdesc<64x64xbf16>
+        warp.release %t to %ready tma
+      }
+    }
+    warp.role @math warps(4) {
+      %some = arith.cmpi sgt, %n, %c0 : i32
+      scf.if %some {
+        %t0 = warp.acquire %ready
+        %k1, %last = scf.while (%k = %c1, %before = %t0) : (i32, !warp.token) -> (i32, !warp.token) {
+          %more = arith.cmpi slt, %k, %n : i32
+          scf.condition(%more) %k, %before : i32, !warp.token
+        } do {
+        ^bb0(%k: i32, %before: !warp.token):
+          %t = warp.acquire %ready
+          warp.release %before to %free generic
+          %next = arith.addi %k, %c1 : i32
+          scf.yield %next, %t : i32, !warp.token
+        }
+        warp.release %last to %free generic
       }
     }
   }

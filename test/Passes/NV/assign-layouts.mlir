@@ -1,0 +1,176 @@
+// RUN: kernel-opt %s --nv-assign-layouts --split-input-file | FileCheck %s
+
+// Shared memory: the widest swizzle that the rows fill; lists of scalars are plain. A transposed view says so, a slice keeps the row
+// count of its allocation, because its columns of atoms are that far apart.
+// CHECK-LABEL: func.func @shared
+func.func @shared(%i: i32) {
+  %b = warp.buffer : !warp.buffer<2 x [128x128xbf16, 1x64x32xbf16, 64x16xbf16, 64x24xi8, 4xi32]>
+  %ring = warp.ring released %b : !warp.buffer<2 x [128x128xbf16, 1x64x32xbf16, 64x16xbf16, 64x24xi8, 4xi32]>
+  warp.specialize {
+    warp.role @math warps(4) {
+      %t = warp.acquire %ring
+      // CHECK: warp.slot
+      // CHECK-SAME: !nv.memdesc<128x128xbf16, #nv.smem<>>
+      // CHECK-SAME: !nv.memdesc<1x64x32xbf16, #nv.smem<swizzle = 64>>
+      // CHECK-SAME: !nv.memdesc<64x16xbf16, #nv.smem<swizzle = 32>>
+      // CHECK-SAME: !nv.memdesc<64x24xi8, #nv.smem<swizzle = 0>>
+      // CHECK-SAME: !nv.memdesc<4xi32, #nv.smem<swizzle = 0>>
+      %a, %c, %d, %e, %f = warp.slot %t : !nv.memdesc<128x128xbf16>, !nv.memdesc<1x64x32xbf16>, !nv.memdesc<64x16xbf16>,
+        !nv.memdesc<64x24xi8>, !nv.memdesc<4xi32>
+      // CHECK: nv.memdesc.slice {{.*}} -> <64x64xbf16, #nv.smem<rows = 128>>
+      %s = nv.memdesc.slice %a[%i, %i] : !nv.memdesc<128x128xbf16> -> !nv.memdesc<64x64xbf16>
+      // CHECK: nv.memdesc.trans {{.*}} -> <64x64xbf16, #nv.smem<transposed = true, rows = 128>>
+      %u = nv.memdesc.trans %s : !nv.memdesc<64x64xbf16> -> !nv.memdesc<64x64xbf16>
+      // CHECK: nv.memdesc.trans {{.*}} -> <16x64xbf16, #nv.smem<swizzle = 32, transposed = true>>
+      %v = nv.memdesc.trans %d : !nv.memdesc<64x16xbf16> -> !nv.memdesc<16x64xbf16>
+      warp.release %t to %ring generic
+    }
+  }
+  return
+}
+
+// -----
+
+!smem = !nv.memdesc<64x64xbf16, #nv.smem<swizzle = 128>>
+
+// From the accumulator through waits, row reductions and element-wise code, in both directions. As an A operand the
+// same value has another layout.
+// CHECK-LABEL: func.func @from_wgmma
+func.func @from_wgmma(%a: !smem, %q: i64) {
+  warp.specialize {
+    warp.role @math warps(4) {
+      %b = warp.buffer : !warp.buffer<1 x [64x64xbf16]>
+      %ring = warp.ring released %b : !warp.buffer<1 x [64x64xbf16]>
+      // CHECK: nv.wgmma {{.*}} -> tensor<64x64xf32, #nv.wgmma_acc>
+      %d = nv.wgmma %a, %a : !smem, !smem -> tensor<64x64xf32>
+      // CHECK: nv.wgmma.wait {{.*}} : tensor<64x64xf32, #nv.wgmma_acc>
+      %w = nv.wgmma.wait %d pending(0) : tensor<64x64xf32>
+      // CHECK: nv.reduce max {{.*}} -> tensor<64xf32, #nv.slice<1, #nv.wgmma_acc>>
+      %m = nv.reduce max %w dim(1) : tensor<64x64xf32> -> tensor<64xf32>
+      // CHECK: nv.broadcast {{.*}} -> tensor<64x64xf32, #nv.wgmma_acc>
+      %n = nv.broadcast %m dim(1) : tensor<64xf32> -> tensor<64x64xf32>
+      // CHECK: %[[S:.*]] = arith.subf {{.*}} : tensor<64x64xf32, #nv.wgmma_acc>
+      %s = arith.subf %w, %n : tensor<64x64xf32>
+      // CHECK: %[[P:.*]] = arith.truncf %[[S]] : tensor<64x64xf32, #nv.wgmma_acc> to tensor<64x64xbf16, #nv.wgmma_acc>
+      %p = arith.truncf %s : tensor<64x64xf32> to tensor<64x64xbf16>
+      // CHECK: %[[A:.*]] = nv.convert_layout %[[P]] : {{.*}} -> tensor<64x64xbf16, #nv.wgmma_a>
+      // CHECK: nv.wgmma %[[A]], {{.*}} -> tensor<64x64xf32, #nv.wgmma_acc>
+      %e = nv.wgmma %p, %a : tensor<64x64xbf16>, !smem -> tensor<64x64xf32>
+      nv.wgmma.wait pending(0)
+    }
+  }
+  return
+}
+
+// -----
+
+!smem = !nv.memdesc<64x64xbf16, #nv.smem<swizzle = 128>>
+
+// Loops and branches carry one layout; a constant is made again in each layout that it is needed in, not converted.
+// CHECK-LABEL: func.func @carried
+func.func @carried(%a: !smem, %n: i32, %p: i1, %q: i64) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  warp.specialize {
+    // CHECK: warp.role @math
+    warp.role @math warps(4) {
+      // CHECK: %[[ZERO:.*]] = arith.constant dense<0.000000e+00> : tensor<64x64xf32, #nv.wgmma_acc>
+      // CHECK: scf.for {{.*}} iter_args(%[[C:.*]] = %[[ZERO]]) -> (tensor<64x64xf32, #nv.wgmma_acc>)
+      %sum = scf.for %k = %c0 to %n step %c1 iter_args(%c = %zero) -> (tensor<64x64xf32>) : i32 {
+        // CHECK: scf.if {{.*}} -> (tensor<64x64xf32, #nv.wgmma_acc>)
+        %d = scf.if %p -> tensor<64x64xf32> {
+          %e = nv.wgmma %a, %a acc(%c) : !smem, !smem -> tensor<64x64xf32>
+          %w = nv.wgmma.wait %e pending(0) : tensor<64x64xf32>
+          scf.yield %w : tensor<64x64xf32>
+        } else {
+          // CHECK: else
+          // CHECK-NEXT: %[[Z:.*]] = arith.constant {{.*}} : tensor<64x64xf32, #nv.wgmma_acc>
+          // CHECK-NEXT: scf.yield %[[Z]]
+          scf.yield %zero : tensor<64x64xf32>
+        }
+        scf.yield %d : tensor<64x64xf32>
+      }
+      // Nothing fixes the layout of this one: consecutive elements in a thread.
+      // CHECK: nv.index dim(1) : tensor<64x64xi64, #nv.blocked<[1, 2], [1, 32], [4, 1], [1, 0]>>
+      // CHECK: %[[FREE:.*]] = arith.constant {{.*}} : tensor<64x64xf32, #nv.blocked<[1, 2], [1, 32], [4, 1], [1, 0]>>
+      // CHECK-NOT: nv.convert_layout
+      // CHECK: nv.global_store %[[FREE]]
+      %i = nv.index dim(1) : tensor<64x64xi64>
+      nv.global_store %zero to %q[%i] : tensor<64x64xf32>, tensor<64x64xi64>
+    }
+  }
+  return
+}
+
+// -----
+
+!smem = !nv.memdesc<64x64xbf16, #nv.smem<swizzle = 128>>
+
+// A tile from shared memory takes the layout of the accumulators that it is added to, and is converted for its use as an A operand.
+// CHECK-LABEL: func.func @conflict
+func.func @conflict(%a: !smem) {
+  warp.specialize {
+    warp.role @math warps(4) {
+      // CHECK: %[[X:.*]] = nv.local_load {{.*}} -> tensor<64x64xbf16, #nv.wgmma_acc>
+      %x = nv.local_load %a : !smem -> tensor<64x64xbf16>
+      // CHECK-NEXT: %[[A:.*]] = nv.convert_layout %[[X]] : tensor<64x64xbf16, #nv.wgmma_acc> -> tensor<64x64xbf16, #nv.wgmma_a>
+      // CHECK-NEXT: nv.wgmma %[[A]]
+      %d = nv.wgmma %x, %a : tensor<64x64xbf16>, !smem -> tensor<64x64xf32>
+      %w = nv.wgmma.wait %d pending(0) : tensor<64x64xf32>
+      // CHECK: arith.extf %[[X]]
+      %y = arith.extf %x : tensor<64x64xbf16> to tensor<64x64xf32>
+      %s = arith.addf %w, %y : tensor<64x64xf32>
+      %t = arith.truncf %s : tensor<64x64xf32> to tensor<64x64xbf16>
+      // CHECK-NOT: nv.convert_layout
+      // CHECK: nv.local_store {{.*}} : tensor<64x64xbf16, #nv.wgmma_acc>
+      nv.local_store %t to %a : tensor<64x64xbf16>, !smem
+    }
+  }
+  return
+}
+
+// -----
+
+!smem = !nv.memdesc<64x64xbf16, #nv.smem<swizzle = 128>>
+
+// An A operand that is only that is loaded as fragments.
+// CHECK-LABEL: func.func @operand
+func.func @operand(%a: !smem) {
+  warp.specialize {
+    warp.role @math warps(4) {
+      // CHECK: nv.local_load {{.*}} -> tensor<64x64xbf16, #nv.wgmma_a>
+      // CHECK-NOT: nv.convert_layout
+      %x = nv.local_load %a : !smem -> tensor<64x64xbf16>
+      %d = nv.wgmma %x, %a : tensor<64x64xbf16>, !smem -> tensor<64x64xf32>
+      nv.wgmma.wait pending(0)
+    }
+  }
+  return
+}
+
+// -----
+
+!smem = !nv.memdesc<64x64xbf16, #nv.smem<swizzle = 128>>
+
+// Row sums and column sums lie in different threads: one of the two is converted where they meet.
+// CHECK-LABEL: func.func @rows_and_columns
+func.func @rows_and_columns(%a: !smem, %q: i64) {
+  warp.specialize {
+    warp.role @math warps(4) {
+      %d = nv.wgmma %a, %a : !smem, !smem -> tensor<64x64xf32>
+      %w = nv.wgmma.wait %d pending(0) : tensor<64x64xf32>
+      // CHECK: nv.reduce add {{.*}} dim(1) {{.*}} -> tensor<64xf32, #nv.slice<1, #nv.wgmma_acc>>
+      %r = nv.reduce add %w dim(1) : tensor<64x64xf32> -> tensor<64xf32>
+      // CHECK: nv.reduce add {{.*}} dim(0) {{.*}} -> tensor<64xf32, #nv.slice<0, #nv.wgmma_acc>>
+      %c = nv.reduce add %w dim(0) : tensor<64x64xf32> -> tensor<64xf32>
+      // CHECK-COUNT-1: nv.convert_layout
+      // CHECK-NEXT: arith.addf
+      // CHECK-NOT: nv.convert_layout
+      %s = arith.addf %r, %c : tensor<64xf32>
+      %i = nv.index dim(0) : tensor<64xi64>
+      nv.global_store %s to %q[%i] : tensor<64xf32>, tensor<64xi64>
+    }
+  }
+  return
+}

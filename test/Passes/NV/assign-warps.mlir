@@ -1,0 +1,51 @@
+// RUN: kernel-opt %s --nv-assign-warps --split-input-file | FileCheck %s
+
+// Whole warpgroups come first, at warpgroup boundaries, whatever the order of the roles; single warps share the last one.
+// CHECK-LABEL: func.func @order
+// CHECK-SAME: nv.threads = 320
+func.func @order() {
+  warp.specialize {
+    // CHECK: warp.role @load warps(1) attributes {nv.first_warp = 8 : i64}
+    warp.role @load warps(1) { }
+    // CHECK: warp.role @math warps(4) replicas(2) attributes {nv.first_warp = 0 : i64}
+    warp.role @math warps(4) replicas(2) { }
+    // CHECK: warp.role @scale warps(1) attributes {nv.first_warp = 9 : i64}
+    warp.role @scale warps(1) { }
+  }
+  return
+}
+
+// -----
+
+// setmaxnreg acts on whole warpgroups: other budgets start a new one, equal budgets share.
+// CHECK-LABEL: func.func @budgets
+// CHECK-SAME: nv.max_registers = 128 : i64, nv.threads = 512
+func.func @budgets() {
+  warp.specialize {
+    // CHECK: warp.role @load {{.*}} {nv.first_warp = 8 : i64}
+    warp.role @load warps(1) registers(24) { }
+    // CHECK: warp.role @math {{.*}} {nv.first_warp = 0 : i64}
+    warp.role @math warps(4) replicas(2) registers(200) { }
+    // CHECK: warp.role @scale {{.*}} {nv.first_warp = 9 : i64}
+    warp.role @scale warps(1) registers(24) { }
+    // CHECK: warp.role @epilogue {{.*}} {nv.first_warp = 12 : i64}
+    warp.role @epilogue warps(2) registers(64) { }
+  }
+  return
+}
+
+// -----
+
+// A hardware barrier for each replica of the roles that meet; 0 is the CTA's.
+// CHECK-LABEL: func.func @barriers
+func.func @barriers() {
+  warp.specialize {
+    // CHECK: warp.role @math {{.*}} {nv.barrier = 1 : i64, nv.first_warp = 0 : i64}
+    warp.role @math warps(4) replicas(2) { nv.named_barrier }
+    // CHECK: warp.role @load warps(1) attributes {nv.first_warp = 12 : i64}
+    warp.role @load warps(1) { }
+    // CHECK: warp.role @epilogue {{.*}} {nv.barrier = 3 : i64, nv.first_warp = 8 : i64}
+    warp.role @epilogue warps(4) { nv.named_barrier }
+  }
+  return
+}

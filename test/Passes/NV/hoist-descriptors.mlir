@@ -1,0 +1,72 @@
+// RUN: kernel-opt %s --nv-hoist-descriptors --split-input-file --verify-diagnostics | FileCheck %s
+
+!tile = !nv.memdesc<64x128xbf16, #nv.smem<swizzle = 128>>
+
+// The map of a descriptor: boxes as wide as the swizzle, innermost first, unit dimensions put back. Parameters follow the
+// arguments one by one; the launch comes from the kernel's attributes.
+// CHECK-LABEL: func.func @kernel(
+// CHECK-SAME: nv.tensor_map = {argument = 0 : i64, box = [64, 1, 64, 1], element = "bf16", fill = "zero", interleave = "none", kind = "tensor_map", l2_promotion = 256 : i64, swizzle = 128 : i64}
+// CHECK-SAME: tileloom.recipe = {
+// CHECK-SAME: arguments = [{element = "bf16", kind = "tensor", name = "a", rank = 4 : i64},
+// CHECK-SAME: {element = "f32", kind = "pointer", name = "p"}, {element = "i32", kind = "scalar", name = "arg2"}
+// CHECK-SAME: kernel = "kernel"
+// CHECK-SAME: launch = {cluster = [2, 1, 1],
+// CHECK-SAME: grid = {per_sm = 2 : i64, persistent = true, tiles = ["m", 64]}, shared_bytes = 1000 : i64, threads = 384 : i64}
+// CHECK-SAME: parameters = [{argument = 0 : i64, box = [64, 1, 64, 1]{{.*}}}, {argument = 1 : i64, kind = "argument"}, {argument = 2 : i64, kind = "argument"}
+func.func @kernel(%A: !tile.desc<1x64x1x128xbf16> {tile.name = "a"}, %p: i64 {tile.name = "p", tile.pointer = f32}, %i: i32, %v: !tile)
+    attributes {tile.kernel, nv.threads = 384 : i64, nv.shared_bytes = 1000 : i64, nv.tiles = ["m", 64],
+                warp.launch = #warp.launch<cluster = 2, perSm = 2>} {
+  nv.tma.load %A[%i, %i, %i, %i] to %v : !tile.desc<1x64x1x128xbf16>, !tile
+  return
+}
+
+// -----
+
+!half = !nv.memdesc<32x32xf8E4M3FN, #nv.smem<swizzle = 32>>
+!plain = !nv.memdesc<8xf32, #nv.smem<swizzle = 0>>
+
+// Narrow tiles have narrower swizzles, lists none. Loads and stores through one descriptor share its map.
+// CHECK-LABEL: func.func @swizzles(
+// CHECK-SAME: %{{.*}}: !tile.desc<32x32xf8E4M3FN> {nv.tensor_map = {argument = 0 : i64, box = [32, 32], element = "e4m3"{{[^}]*}}swizzle = 32 : i64}}
+// CHECK-SAME: %{{.*}}: !tile.desc<1x8xf32> {nv.tensor_map = {argument = 1 : i64, box = [8, 1], element = "f32"{{[^}]*}}swizzle = 0 : i64}}
+func.func @swizzles(%A: !tile.desc<32x32xf8E4M3FN>, %B: !tile.desc<1x8xf32>, %v: !half, %w: !plain, %i: i32) attributes {tile.kernel} {
+  nv.tma.load %A[%i, %i] to %v : !tile.desc<32x32xf8E4M3FN>, !half
+  nv.tma.store %v to %A[%i, %i] : !half, !tile.desc<32x32xf8E4M3FN>
+  nv.tma.load %B[%i, %i] to %w : !tile.desc<1x8xf32>, !plain
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func.func @not_a_kernel(
+// CHECK-NOT: nv.tensor_map
+// CHECK-NOT: tileloom.recipe
+func.func @not_a_kernel(%A: !tile.desc<32x32xbf16>) {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{argument 0: expected a use of the descriptor}}
+func.func @unused(%A: !tile.desc<32x32xbf16>) attributes {tile.kernel} {
+  return
+}
+
+// -----
+
+!wide = !nv.memdesc<64x64xbf16, #nv.smem<swizzle = 128>>
+!other = !nv.memdesc<64x64xbf16, #nv.smem<swizzle = 64>>
+
+func.func @two_layouts(%A: !tile.desc<64x64xbf16>, %v: !wide, %w: !other, %i: i32) attributes {tile.kernel} {
+  nv.tma.load %A[%i, %i] to %v : !tile.desc<64x64xbf16>, !wide
+  // expected-error@+1 {{view layout: expected the same for all copies through one descriptor, found shared [64, 64] x 16 bits, swizzle}}
+  nv.tma.load %A[%i, %i] to %w : !tile.desc<64x64xbf16>, !other
+  return
+}
+
+// -----
+
+func.func @other_use(%A: !tile.desc<32x32xbf16>) -> !tile.desc<32x32xbf16> attributes {tile.kernel} {
+  // expected-error@+1 {{descriptor: expected to be used by TMA copies only}}
+  return %A : !tile.desc<32x32xbf16>
+}
