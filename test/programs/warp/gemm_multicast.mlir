@@ -69,12 +69,13 @@ func.func @gemm(%A: !tile.desc<128x64xbf16>, %B: !tile.desc<128x64xbf16>, %C: !t
       %rank = nv.cta_rank
       %half = arith.muli %rank, %c128 : i32
       %both = arith.constant 3 : i16
+      %blocks = arith.maxsi %kb, %c1 : i32
       warp.for_each_tile (%i, %j) in (%m, %n) group(16) {
         %i0 = arith.muli %i, %c256 : i32
         %i1 = arith.addi %i0, %half : i32
         %j0 = arith.muli %j, %c256 : i32
         %j1 = arith.addi %j0, %half : i32
-        scf.for %k = %c0 to %kb step %c1 : i32 {
+        scf.for %k = %c0 to %blocks step %c1 : i32 {
           %t = warp.acquire %free
           %a, %b = warp.slot %t : !nv.memdesc<128x64xbf16>, !nv.memdesc<256x64xbf16>
           %k0 = arith.muli %k, %c64 : i32
