@@ -123,9 +123,12 @@ struct WgmmaWaitPattern : OpConversionPattern<nv::WgmmaWaitOp> {
       values.append(input.begin(), input.end());
     Value after, scratch;
     if (op.getAfter()) {
-      after = adaptor.getAfter().back();
-      if (!after.getType().isF32())
-        return op.emitOpError("after: expected f32, found ") << after.getType();
+      // One value that depends on all of them.
+      for (Value value : adaptor.getAfter()) {
+        if (!value.getType().isF32())
+          return op.emitOpError("after: expected f32, found ") << value.getType();
+        after = after ? arith::AddFOp::create(rewriter, loc, after, value).getResult() : value;
+      }
       scratch = LLVM::AddressOfOp::create(rewriter, loc, LLVM::LLVMPointerType::get(getContext(), 3), sharedSymbol);
     }
     auto wait = ptx::WgmmaWaitOp::create(rewriter, loc, TypeRange(ValueRange(values)), values, after, scratch, op.getPending());
