@@ -45,7 +45,7 @@ Step copy(Warp &w, const Instr &in) {
   uint32_t group = in.sub >> 4;
   tensorGroup(w, group);
   unsigned lane = w.firstLane();
-  uint32_t address = w.reg<uint32_t>(in.a)[lane];
+  uint32_t address = w.reg<uint32_t>(in.a)[lane] + uint32_t(in.imm);
   MatrixDescriptor desc;
   std::string error = decodeTcgen05Descriptor(w.reg<uint64_t>(in.b)[lane], desc);
   if (!error.empty()) {
@@ -99,7 +99,7 @@ Step copy(Warp &w, const Instr &in) {
 
 Step shift(Warp &w, const Instr &in) {
   tensorGroup(w, in.sub);
-  uint32_t address = w.reg<uint32_t>(in.a)[w.firstLane()], column = address & 0xFFFF;
+  uint32_t address = w.reg<uint32_t>(in.a)[w.firstLane()] + uint32_t(in.imm), column = address & 0xFFFF;
   if (!tensorColumns(w, *w.cta, column, 8, "tcgen05.shift"))
     return Step::Next;
   ++w.tensorSequence;
@@ -178,6 +178,7 @@ void decodeCopy(Decoder &d, uint32_t group) {
   d.needOperands(2, 2);
   Decoder::Address a = d.address(d.operand(0));
   d.in.a = a.slot;
+  d.in.imm = a.offset;
   d.in.b = d.use(d.operand(1), Ty::B64);
   d.in.sub = uint32_t(s) | group << 4;
   d.emit(copy, 0, 4);
@@ -201,6 +202,7 @@ void decode(Decoder &d) {
     d.needOperands(1, 1);
     Decoder::Address a = d.address(d.operand(0));
     d.in.a = a.slot;
+    d.in.imm = a.offset;
     d.in.sub = group;
     return d.emit(shift, 0, 4);
   }

@@ -215,7 +215,7 @@ Step issue(Warp &w, const Instr &in) {
     report(w, "descriptor", "tcgen05.mma: " + error);
     return Step::Next;
   }
-  uint32_t address = w.reg<uint32_t>(in.a)[lane];
+  uint32_t address = w.reg<uint32_t>(in.a)[lane] + uint32_t(in.imm);
   o.dColumn = address & 0xFFFF;
   o.dLane = address >> 16;
   bool half = o.layout == TmemLayout::C || o.layout == TmemLayout::F;
@@ -291,9 +291,16 @@ void decodeTensorMma(Decoder &d, uint32_t group) {
   d.needOperands(scaled ? 7 : 5, 7);
   Decoder::Address a = d.address(d.operand(0));
   d.in.a = a.slot;
+  d.in.imm = a.offset;
+  auto plain = [&](const Operand &operand) {
+    Decoder::Address address = d.address(operand);
+    if (address.offset)
+      d.fail("an offset in the address of a or of the scales is not supported");
+    return address.slot;
+  };
   bool tensor = d.operand(1).kind == Operand::Address;
   if (tensor)
-    d.in.b = d.address(d.operand(1)).slot;
+    d.in.b = plain(d.operand(1));
   else
     d.in.b = d.use(d.operand(1), Ty::B64);
   d.in.c = d.use(d.operand(2), Ty::B64);
@@ -302,7 +309,7 @@ void decodeTensorMma(Decoder &d, uint32_t group) {
   bool masked = false;
   d.in.list = uint32_t(d.program.lists.size());
   if (scaled) {
-    int32_t sfa = d.address(d.operand(4)).slot, sfb = d.address(d.operand(5)).slot;
+    int32_t sfa = plain(d.operand(4)), sfb = plain(d.operand(5));
     d.program.lists.insert(d.program.lists.end(), {sfa, sfb});
     d.in.count = 2;
     at = 6;

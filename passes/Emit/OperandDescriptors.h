@@ -17,15 +17,17 @@ namespace tileloom::emit {
 
 class OperandDescriptors {
 public:
-  /// `address` of the tile in shared memory. In a cluster it carries the rank of the CTA above its 18 bits, which has to stay out of
-  /// the descriptor's other fields.
-  OperandDescriptors(mlir::OpBuilder &builder, mlir::Location loc, const layout::OperandDescriptor &fields, mlir::Value address)
-      : OperandDescriptors(builder, loc, fields.encode(), address) {}
-  OperandDescriptors(mlir::OpBuilder &builder, mlir::Location loc, uint64_t encoded, mlir::Value address)
-      : builder(builder), loc(loc) {
+  /// `address` of the tile in shared memory, an operand of `op`. In a cluster it carries the rank of the CTA above its 18 bits, which
+  /// has to stay out of the descriptor's other fields.
+  OperandDescriptors(mlir::OpBuilder &builder, mlir::Operation *op, const layout::OperandDescriptor &fields, mlir::Value address)
+      : OperandDescriptors(builder, op, fields.encode(), address) {}
+  OperandDescriptors(mlir::OpBuilder &builder, mlir::Operation *op, uint64_t encoded, mlir::Value address)
+      : builder(builder), loc(op->getLoc()) {
     Scalar math{builder, loc};
     mlir::Value bits = mlir::LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), address);
-    bits = math.bitAnd(math.shiftRight(bits, 4), 0x3fff);
+    bits = math.shiftRight(bits, 4);
+    if (clusterSizeOf(op) > 1)
+      bits = math.bitAnd(bits, 0x3fff);
     mlir::Value low = math.add(bits, static_cast<int64_t>(encoded & 0xffffffff));
     std::string text = "mov.b64 $0, {$1, " + std::to_string(static_cast<int32_t>(encoded >> 32)) + "};";
     first = mlir::LLVM::InlineAsmOp::create(

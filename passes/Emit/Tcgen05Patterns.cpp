@@ -66,9 +66,10 @@ struct Operand {
 
 /// Values of an operand, made where the instructions are.
 struct OperandValues {
-  OperandValues(OpBuilder &builder, Location loc, const Operand &operand) : builder(builder), loc(loc), operand(operand) {
+  OperandValues(OpBuilder &builder, Operation *op, const Operand &operand)
+      : builder(builder), loc(op->getLoc()), operand(operand) {
     if (operand.fields)
-      descriptors.emplace(builder, loc, *operand.fields, operand.address);
+      descriptors.emplace(builder, op, *operand.fields, operand.address);
   }
   Value at(int64_t step) {
     if (descriptors)
@@ -100,7 +101,7 @@ LogicalResult lowerProduct(
   shape->transposeA = a->fields && a->fields->isTransposed();
   shape->transposeB = b->fields->isTransposed();
   createIssued(rewriter, op, nv::Issuer::Role, [&](OpBuilder &builder) {
-    OperandValues aValues(builder, loc, *a), bValues(builder, loc, *b);
+    OperandValues aValues(builder, op, *a), bValues(builder, op, *b);
     Value always = arith::ConstantIntOp::create(builder, loc, 1, 1);
     for (int64_t step = 0; step < steps; ++step)
       instruction(builder, *shape, step, aValues.at(step), bValues.at(step), step ? always : adaptor.getAccumulate());
@@ -202,7 +203,7 @@ struct CpPattern : Pattern<nv::Tcgen05CpOp> {
     }();
     int64_t pieces = op.getSource().getType().getShape()[0] / piece.rows;
     createIssued(rewriter, op, nv::Issuer::Role, [&](OpBuilder &builder) {
-      OperandDescriptors descriptors(builder, loc, encoded, adaptor.getSource());
+      OperandDescriptors descriptors(builder, op, encoded, adaptor.getSource());
       for (int64_t i = 0; i < pieces; ++i)
         NVVM::Tcgen05CpOp::create(builder, loc, form.first, groupKind(op.getCtaGroup()), form.second, NVVM::Tcgen05CpSrcFormatAttr(),
                                   tensorPointer(builder, loc, adaptor.getTarget(), i * piece.columns),

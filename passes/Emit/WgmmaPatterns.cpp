@@ -69,10 +69,10 @@ struct WgmmaPattern : OpConversionPattern<nv::WgmmaOp> {
     unsigned perBlock = n / 2;
 
     NVVM::WgmmaFenceAlignedOp::create(rewriter, loc);
-    OperandDescriptors b(rewriter, loc, *bFields, adaptor.getB().front());
+    OperandDescriptors b(rewriter, op, *bFields, adaptor.getB().front());
     std::optional<OperandDescriptors> a;
     if (aFields)
-      a.emplace(rewriter, loc, *aFields, adaptor.getA().front());
+      a.emplace(rewriter, op, *aFields, adaptor.getA().front());
     SmallVector<Value> results;
     for (int64_t block = 0; block < blocks; ++block) {
       SmallVector<Value> acc;

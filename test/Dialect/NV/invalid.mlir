@@ -233,9 +233,9 @@ func.func @concat_dim(%t: tensor<64x64xf32>) {
 
 // -----
 
-func.func @concat_types(%t: tensor<64x64xf32>, %u: tensor<64x32xf32>) {
-  // expected-error@+1 {{inputs: expected equal types, found 'tensor<64x64xf32>' and 'tensor<64x32xf32>'}}
-  %c = nv.concat %t, %u dim(1) : tensor<64x64xf32>, tensor<64x32xf32> -> tensor<64x96xf32>
+func.func @concat_types(%t: tensor<64x64xf32>, %u: tensor<32x64xf32>) {
+  // expected-error@+1 {{inputs: expected types equal but for dimension 1, found 'tensor<64x64xf32>' and 'tensor<32x64xf32>'}}
+  %c = nv.concat %t, %u dim(1) : tensor<64x64xf32>, tensor<32x64xf32> -> tensor<64x128xf32>
   return
 }
 
@@ -332,5 +332,21 @@ func.func @local_store_element(%t: tensor<64x64xf32>, %s: !nv.memdesc<64x64xbf16
 func.func @local_load_shape(%s: !nv.memdesc<64x64xf32>) {
   // expected-error@+1 {{shapes: expected equal, found 64x32 and 64x64}}
   %t = nv.local_load %s : !nv.memdesc<64x64xf32> -> tensor<64x32xf32>
+  return
+}
+
+// -----
+
+func.func @fold_columns(%t: tensor<64x64xf32>) {
+  // expected-error@+1 {{result shape: expected 64 rows and a divisor of 64 columns, found 64x24}}
+  %f = nv.fold add %t : tensor<64x64xf32> -> tensor<64x24xf32>
+  return
+}
+
+// -----
+
+func.func @join_types(%t: tensor<32x64xf32>, %u: tensor<32x64xf16>) {
+  // expected-error@+1 {{inputs: expected one shape and element type, found 'tensor<32x64xf32>' and 'tensor<32x64xf16>'}}
+  %j = nv.join_row_slots %t, %u : tensor<32x64xf32>, tensor<32x64xf16> -> tensor<64x64xf32>
   return
 }

@@ -70,8 +70,10 @@ func.func @registers(%t: tensor<64x128xf32>, %x: f32, %q: tensor<64xi1>) {
   %j = nv.join_row_slots %s, %s : tensor<32x128xf32>, tensor<32x128xf32> -> tensor<64x128xf32>
   // CHECK: %[[M:.*]] = nv.reduce max %{{.*}} dim(1) : tensor<64x128xf32> -> tensor<64xf32>
   %m = nv.reduce max %t dim(1) : tensor<64x128xf32> -> tensor<64xf32>
-  // CHECK: nv.reduce add %{{.*}} dim(0) {chains = 2 : i64, lanes = false} : tensor<64x128xf32> -> tensor<128xf32>
-  %n = nv.reduce add %t dim(0) {chains = 2 : i64, lanes = false} : tensor<64x128xf32> -> tensor<128xf32>
+  // CHECK: nv.reduce add %{{.*}} dim(0) {chains = 4 : i64} : tensor<64x128xf32> -> tensor<128xf32>
+  %n = nv.reduce add %t dim(0) {chains = 4 : i64} : tensor<64x128xf32> -> tensor<128xf32>
+  // CHECK: nv.fold add %{{.*}} : tensor<64x128xf32> -> tensor<64x8xf32>
+  %fold = nv.fold add %t : tensor<64x128xf32> -> tensor<64x8xf32>
   // CHECK: nv.broadcast %[[M]] dim(1) : tensor<64xf32> -> tensor<64x128xf32>
   %b = nv.broadcast %m dim(1) : tensor<64xf32> -> tensor<64x128xf32>
   // CHECK: nv.splat %{{.*}} : f32 -> tensor<64x128xf32>

@@ -11,9 +11,9 @@ func.func private @layouts(!nv.memdesc<128x256xf16, #nv.tmem<accumulator>, tmem>
 // CHECK-LABEL: func.func @products
 func.func @products(%a: !nv.memdesc<128x64xbf16>, %b: !nv.memdesc<64x128xbf16>, %d: !nv.memdesc<128x128xf32, tmem>,
                     %p: !nv.memdesc<128x64xbf16, tmem>, %d2: !nv.memdesc<128x256xf32, tmem>, %more: i1) {
-  // CHECK: nv.tcgen05.mma %{{.*}}, %{{.*}}, %{{.*}} accumulate(%{{.*}}) : !nv.memdesc<128x64xbf16>, !nv.memdesc<64x128xbf16>, !nv.memdesc<128x128xf32, tmem>
+  // CHECK: nv.tcgen05.mma %{{.*}}, %{{.*}}, %{{.*}} accumulate(%{{.*}}) : <128x64xbf16>, <64x128xbf16>, <128x128xf32, tmem>
   nv.tcgen05.mma %a, %b, %d accumulate(%more) : !nv.memdesc<128x64xbf16>, !nv.memdesc<64x128xbf16>, !nv.memdesc<128x128xf32, tmem>
-  // CHECK: nv.tcgen05.mma %{{.*}} : !nv.memdesc<128x64xbf16, tmem>
+  // CHECK: nv.tcgen05.mma %{{.*}} : <128x64xbf16, tmem>
   nv.tcgen05.mma %p, %b, %d accumulate(%more) : !nv.memdesc<128x64xbf16, tmem>, !nv.memdesc<64x128xbf16>, !nv.memdesc<128x128xf32, tmem>
   // CHECK: nv.tcgen05.mma %{{.*}} accumulate(%{{.*}}) cta_group(2)
   nv.tcgen05.mma %a, %b, %d2 accumulate(%more) cta_group(2) : !nv.memdesc<128x64xbf16>, !nv.memdesc<64x128xbf16>, !nv.memdesc<128x256xf32, tmem>
@@ -23,7 +23,7 @@ func.func @products(%a: !nv.memdesc<128x64xbf16>, %b: !nv.memdesc<64x128xbf16>, 
 // CHECK-LABEL: func.func @scaled
 func.func @scaled(%a: !nv.memdesc<128x128xf8E4M3FN>, %sa: !nv.memdesc<128x4xf8E8M0FNU, tmem>, %b: !nv.memdesc<128x256xf8E4M3FN>,
                   %sb: !nv.memdesc<256x4xf8E8M0FNU, tmem>, %d: !nv.memdesc<128x256xf32, tmem>, %s: !nv.memdesc<64x16xi8>, %more: i1) {
-  // CHECK: nv.tcgen05.cp %{{.*}} to %{{.*}} x32x128b : !nv.memdesc<64x16xi8>, !nv.memdesc<256x4xf8E8M0FNU, tmem>
+  // CHECK: nv.tcgen05.cp %{{.*}} to %{{.*}} x32x128b : <64x16xi8>, <256x4xf8E8M0FNU, tmem>
   nv.tcgen05.cp %s to %sb x32x128b : !nv.memdesc<64x16xi8>, !nv.memdesc<256x4xf8E8M0FNU, tmem>
   // CHECK: nv.tcgen05.mma_scaled %{{.*}} scale(%{{.*}}), %{{.*}} scale(%{{.*}}), %{{.*}} accumulate(%{{.*}}) block(32)
   nv.tcgen05.mma_scaled %a scale(%sa), %b scale(%sb), %d accumulate(%more) block(32)
@@ -33,13 +33,13 @@ func.func @scaled(%a: !nv.memdesc<128x128xf8E4M3FN>, %sa: !nv.memdesc<128x4xf8E8
 
 // CHECK-LABEL: func.func @registers
 func.func @registers(%s: !nv.memdesc<128x128xf32, tmem>, %d: !nv.memdesc<128x64xf32, tmem>) {
-  // CHECK: nv.memdesc.reinterpret %{{.*}} at 0 : !nv.memdesc<128x128xf32, tmem> -> !nv.memdesc<128x64xf32, tmem>
+  // CHECK: nv.memdesc.reinterpret %{{.*}} at 0 : <128x128xf32, tmem> -> <128x64xf32, tmem>
   %p = nv.memdesc.reinterpret %s at 0 : !nv.memdesc<128x128xf32, tmem> -> !nv.memdesc<128x64xf32, tmem>
-  // CHECK: %[[X:.*]] = nv.tmem.load %{{.*}} : !nv.memdesc<128x64xf32, tmem> -> tensor<128x64xf32>
+  // CHECK: %[[X:.*]] = nv.tmem.load %{{.*}} : <128x64xf32, tmem> -> tensor<128x64xf32>
   %x = nv.tmem.load %d : !nv.memdesc<128x64xf32, tmem> -> tensor<128x64xf32>
   // CHECK: nv.tmem.wait_load %[[X]] : tensor<128x64xf32>
   %y = nv.tmem.wait_load %x : tensor<128x64xf32>
-  // CHECK: nv.tmem.store %{{.*}} to %{{.*}} : tensor<128x64xf32>, !nv.memdesc<128x64xf32, tmem>
+  // CHECK: nv.tmem.store %{{.*}} to %{{.*}} : tensor<128x64xf32>, <128x64xf32, tmem>
   nv.tmem.store %y to %p : tensor<128x64xf32>, !nv.memdesc<128x64xf32, tmem>
   // CHECK: nv.tmem.wait_store
   nv.tmem.wait_store
@@ -71,7 +71,7 @@ func.func @memory(%w: !nv.barrier, %i: i32) {
   nv.tmem.reserve %w, 512 cta_group(2) : !nv.barrier
   // CHECK: nv.tmem.base %{{.*}} : !nv.barrier
   %b = nv.tmem.base %w : !nv.barrier
-  // CHECK: nv.tmem.view %{{.*}}[%{{.*}}] stride 128 column 4 -> !nv.memdesc<128x64xf32, tmem>
+  // CHECK: nv.tmem.view %{{.*}}[%{{.*}}] stride 128 column 4 -> <128x64xf32, tmem>
   %v = nv.tmem.view %b[%i] stride 128 column 4 -> !nv.memdesc<128x64xf32, tmem>
   return
 }

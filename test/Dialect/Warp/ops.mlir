@@ -13,8 +13,8 @@ func.func @storage() {
   %turns = warp.buffer : !warp.buffer<3 x []>
   // CHECK: warp.ring released %[[AB]] : <4 x [128x64xbf16, 256x64xbf16]>
   %free = warp.ring released %ab : !warp.buffer<4 x [128x64xbf16, 256x64xbf16]>
-  // CHECK: warp.ring %[[ACC]] {scope = 2 : i32}
-  %pair = warp.ring %acc {scope = 2 : i32} : !warp.buffer<2 x [128x256xf32], tmem>
+  // CHECK: warp.ring %[[ACC]] scope(pair)
+  %pair = warp.ring %acc scope(pair) : !warp.buffer<2 x [128x256xf32], tmem>
   // CHECK: warp.order 2
   %turn = warp.order 2
   return

@@ -586,7 +586,7 @@ func.func @pair_one_side(%n: i32) attributes {warp.launch = #warp.launch<cluster
   %b = warp.buffer : !warp.buffer<2 x [64x64xbf16]>
   // expected-note@+1 {{the ring is here}}
   %free = warp.ring released %b : !warp.buffer<2 x [64x64xbf16]>
-  %ready = warp.ring %b {scope = 2 : i32} : !warp.buffer<2 x [64x64xbf16]>
+  %ready = warp.ring %b scope(pair) : !warp.buffer<2 x [64x64xbf16]>
   warp.specialize {
     warp.role @load warps(1) {
       scf.for %k = %c0 to %n step %c1 : i32 {
@@ -616,7 +616,7 @@ func.func @cluster_one_side(%n: i32) attributes {warp.launch = #warp.launch<clus
   %b = warp.buffer : !warp.buffer<2 x [64x64xbf16]>
   %free = warp.ring released %b : !warp.buffer<2 x [64x64xbf16]>
   // expected-note@+1 {{the ring is here}}
-  %ready = warp.ring %b {scope = 1 : i32} : !warp.buffer<2 x [64x64xbf16]>
+  %ready = warp.ring %b scope(cluster) : !warp.buffer<2 x [64x64xbf16]>
   warp.specialize {
     warp.role @load warps(1) {
       scf.for %k = %c0 to %n step %c1 : i32 {
@@ -644,7 +644,7 @@ func.func @no_cluster(%n: i32) {
   %c1 = arith.constant 1 : i32
   %b = warp.buffer : !warp.buffer<2 x [64x64xbf16]>
   // expected-error@+1 {{scope cluster: expected a launch in clusters of at least 2 CTAs, found 1}}
-  %free = warp.ring released %b {scope = 1 : i32} : !warp.buffer<2 x [64x64xbf16]>
+  %free = warp.ring released %b scope(cluster) : !warp.buffer<2 x [64x64xbf16]>
   %ready = warp.ring %b : !warp.buffer<2 x [64x64xbf16]>
   warp.specialize {
     warp.role @load warps(1) {
@@ -876,7 +876,7 @@ func.func @multicast_in_a_cta(%n: i32, %A: !tile.desc<64x64xbf16>, %mask: i16)
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %b = warp.buffer : !warp.buffer<2 x [64x64xbf16]>
-  %free = warp.ring released %b {scope = 1 : i32} : !warp.buffer<2 x [64x64xbf16]>
+  %free = warp.ring released %b scope(cluster) : !warp.buffer<2 x [64x64xbf16]>
   %ready = warp.ring %b : !warp.buffer<2 x [64x64xbf16]>
   warp.specialize {
     warp.role @load warps(1) {

@@ -404,8 +404,8 @@ func.func @multicast(%n: i32) attributes {warp.launch = #warp.launch<cluster = 2
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %b = warp.buffer : !warp.buffer<2 x [64x64xbf16]>
-  %free = warp.ring released %b {scope = 1 : i32} : !warp.buffer<2 x [64x64xbf16]>
-  %ready = warp.ring %b {scope = 1 : i32} : !warp.buffer<2 x [64x64xbf16]>
+  %free = warp.ring released %b scope(cluster) : !warp.buffer<2 x [64x64xbf16]>
+  %ready = warp.ring %b scope(cluster) : !warp.buffer<2 x [64x64xbf16]>
   warp.specialize {
     warp.role @load warps(1) {
       scf.for %k = %c0 to %n step %c1 : i32 {
@@ -431,11 +431,11 @@ func.func @pair(%m: i32, %n: i32, %k: i32) attributes {warp.launch = #warp.launc
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %b = warp.buffer : !warp.buffer<2 x [64x64xbf16]>
-  %free = warp.ring released %b {scope = 2 : i32} : !warp.buffer<2 x [64x64xbf16]>
-  %ready = warp.ring %b {scope = 2 : i32} : !warp.buffer<2 x [64x64xbf16]>
+  %free = warp.ring released %b scope(pair) : !warp.buffer<2 x [64x64xbf16]>
+  %ready = warp.ring %b scope(pair) : !warp.buffer<2 x [64x64xbf16]>
   %acc = warp.buffer : !warp.buffer<2 x [128x128xf32], tmem>
-  %empty = warp.ring released %acc {scope = 2 : i32} : !warp.buffer<2 x [128x128xf32], tmem>
-  %full = warp.ring %acc {scope = 2 : i32} : !warp.buffer<2 x [128x128xf32], tmem>
+  %empty = warp.ring released %acc scope(pair) : !warp.buffer<2 x [128x128xf32], tmem>
+  %full = warp.ring %acc scope(pair) : !warp.buffer<2 x [128x128xf32], tmem>
   warp.specialize {
     warp.role @load warps(1) {
       warp.for_each_tile (%i, %j) in (%m, %n) {

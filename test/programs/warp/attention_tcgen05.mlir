@@ -12,11 +12,11 @@
 // RUN: kernel-opt %s --target=sm_103a --emit=ptx --werror-ptxas -o %t.103.ptx
 //
 // CHECK-DAG: tcgen05.ld.sync.aligned.32x32b.x64.b32
-// CHECK-DAG: tcgen05.st.sync.aligned.32x32b.x64.b32
+// CHECK-DAG: tcgen05.st.sync.aligned.32x32b.x32.b32
 // CHECK-DAG: tcgen05.wait::st.sync.aligned
 // CHECK-DAG: tcgen05.fence::before_thread_sync
 // CHECK-DAG: tcgen05.fence::after_thread_sync
-// CHECK-DAG: tcgen05.mma.cta_group::1.kind::f16 [{{%r[0-9]+}}], [{{%r[0-9]+}}], {{%rd[0-9]+}}, {{%r[0-9]+}}
+// CHECK-DAG: tcgen05.mma.cta_group::1.kind::f16.collector::a::discard [{{%r[0-9]+}}], [{{%r[0-9]+}}], {{%rd[0-9]+}}, {{%r[0-9]+}}
 
 !half = !nv.memdesc<128x128xbf16>
 !s = !nv.memdesc<128x128xf32, tmem>
@@ -27,6 +27,8 @@
 !row = tensor<128xf32>
 !vec = !nv.memdesc<128xf32>
 !tile = tensor<128x128xf32>
+!side = tensor<128x64xf32>
+!pside = !nv.memdesc<128x64xbf16, tmem>
 !bq = !warp.buffer<2 x [128x128xbf16]>
 !bkv = !warp.buffer<3 x [128x128xbf16]>
 !bs = !warp.buffer<2 x [128x128xf32], tmem>
@@ -69,7 +71,7 @@ func.func @attention(%Q: !tile.desc<128x128xbf16>, %K: !tile.desc<128x128xbf16>,
   %out_ready = warp.ring %out : !bo
 
   warp.specialize {
-    warp.role @softmax warps(4) replicas(2) registers(192) {
+    warp.role @softmax warps(4) replicas(2) registers(168) {
       %r = warp.replica_index
       warp.skip %s_ready by %r
       warp.skip %f_free by %r
@@ -93,17 +95,29 @@ func.func @attention(%Q: !tile.desc<128x128xbf16>, %K: !tile.desc<128x128xbf16>,
             warp.skip %f_free by %c1
           }
           %shift = arith.mulf %top1, %scales : !row
-          %shifts = nv.broadcast %shift dim(1) : !row -> !tile
-          %factors = nv.broadcast %scales dim(1) : !row -> !tile
-          %scaled = arith.mulf %x, %factors : !tile
-          %y = arith.subf %scaled, %shifts : !tile
-          %e = math.exp2 %y : !tile
-          %p16 = arith.truncf %e : !tile to tensor<128x128xbf16>
+          %shifts = nv.broadcast %shift dim(1) : !row -> !side
+          %factors = nv.broadcast %scales dim(1) : !row -> !side
           %p = nv.memdesc.reinterpret %s at 0 : !s -> !p
-          nv.tmem.store %p16 to %p : tensor<128x128xbf16>, !p
+          // One side after the other: all 128 exponentials of a row at once would not fit in registers.
+          %x0 = nv.extract %x[0, 0] : !tile -> !side
+          %scaled0 = arith.mulf %x0, %factors : !side
+          %y0 = arith.subf %scaled0, %shifts : !side
+          %e0 = math.exp2 %y0 : !side
+          %add0 = nv.reduce add %e0 dim(1) : !side -> !row
+          %half0 = arith.truncf %e0 : !side to tensor<128x64xbf16>
+          %p0 = nv.memdesc.slice %p[%c0, %c0] : !p -> !pside
+          nv.tmem.store %half0 to %p0 : tensor<128x64xbf16>, !pside
+          %x1 = nv.extract %x[0, 64] : !tile -> !side
+          %scaled1 = arith.mulf %x1, %factors : !side
+          %y1 = arith.subf %scaled1, %shifts : !side
+          %e1 = math.exp2 %y1 : !side
+          %add1 = nv.reduce add %e1 dim(1) : !side -> !row
+          %half1 = arith.truncf %e1 : !side to tensor<128x64xbf16>
+          %p1 = nv.memdesc.slice %p[%c0, %c64] : !p -> !pside
+          nv.tmem.store %half1 to %p1 : tensor<128x64xbf16>, !pside
           warp.release %ts to %p_ready generic
           warp.skip %s_ready by %c1
-          %add = nv.reduce add %e dim(1) : !tile -> !row
+          %add = arith.addf %add0, %add1 : !row
           %old = arith.mulf %sum, %alpha : !row
           %sum1 = arith.addf %old, %add : !row
           scf.yield %top1, %sum1 : !row, !row
@@ -171,7 +185,7 @@ func.func @attention(%Q: !tile.desc<128x128xbf16>, %K: !tile.desc<128x128xbf16>,
         }
       }
     }
-    warp.role @mma warps(1) registers(32) {
+    warp.role @mma warps(1) registers(80) {
       warp.for_each_tile (%i, %h) in (%m, %heads) {
         %tq0 = warp.acquire %q_ready
         %q0 = warp.slot %tq0 : !half
@@ -209,7 +223,7 @@ func.func @attention(%Q: !tile.desc<128x128xbf16>, %K: !tile.desc<128x128xbf16>,
         warp.release %tq1 to %q_free tcgen05
       }
     }
-    warp.role @load warps(1) registers(32) {
+    warp.role @load warps(1) registers(80) {
       warp.for_each_tile (%i, %h) in (%m, %heads) {
         %blocks = arith.muli %h, %m : i32
         %block = arith.addi %blocks, %i : i32
@@ -236,7 +250,7 @@ func.func @attention(%Q: !tile.desc<128x128xbf16>, %K: !tile.desc<128x128xbf16>,
         }
       }
     }
-    warp.role @epilogue warps(1) registers(32) {
+    warp.role @epilogue warps(1) registers(80) {
       warp.for_each_tile (%i, %h) in (%m, %heads) {
         %blocks = arith.muli %h, %m : i32
         %block = arith.addi %blocks, %i : i32

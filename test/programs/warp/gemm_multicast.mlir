@@ -11,8 +11,8 @@
 // CHECK: barrier.cluster.arrive
 // CHECK: barrier.cluster.wait
 // CHECK-DAG: mapa.shared::cluster.u32
-// CHECK-DAG: mbarrier.arrive.release.cta.shared::cluster.b64 _
-// CHECK-DAG: cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster
+// CHECK-DAG: mbarrier.arrive.shared::cluster.b64 _
+// CHECK-DAG: cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster
 // CHECK: barrier.cluster.wait
 
 !ab = !warp.buffer<4 x [128x64xbf16, 256x64xbf16]>
@@ -69,12 +69,13 @@ func.func @gemm(%A: !tile.desc<128x64xbf16>, %B: !tile.desc<128x64xbf16>, %C: !t
       %rank = nv.cta_rank
       %half = arith.muli %rank, %c128 : i32
       %both = arith.constant 3 : i16
+      %blocks = arith.maxsi %kb, %c1 : i32
       warp.for_each_tile (%i, %j) in (%m, %n) group(16) {
         %i0 = arith.muli %i, %c256 : i32
         %i1 = arith.addi %i0, %half : i32
         %j0 = arith.muli %j, %c256 : i32
         %j1 = arith.addi %j0, %half : i32
-        scf.for %k = %c0 to %kb step %c1 : i32 {
+        scf.for %k = %c0 to %blocks step %c1 : i32 {
           %t = warp.acquire %free
           %a, %b = warp.slot %t : !nv.memdesc<128x64xbf16>, !nv.memdesc<256x64xbf16>
           %k0 = arith.muli %k, %c64 : i32

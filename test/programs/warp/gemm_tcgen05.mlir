@@ -9,12 +9,12 @@
 // RUN: FileCheck %s < %t.103.ptx
 // RUN: not kernel-opt %s --target=sm_90a --emit=ptx 2>&1 | FileCheck %s --check-prefix=HOPPER
 //
-// CHECK: tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 {{.*}}, 512
+// CHECK: tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [tileloom_shared
 // CHECK: tcgen05.relinquish_alloc_permit.cta_group::1
 // CHECK-COUNT-4: tcgen05.mma.cta_group::1.kind::f16
 // CHECK-NOT: tcgen05.mma
 // CHECK: tcgen05.commit.cta_group::1.mbarrier::arrive::one
-// CHECK: tcgen05.dealloc.cta_group::1.sync.aligned.b32 {{.*}}, 512
+// CHECK: tcgen05.dealloc.cta_group::1.sync.aligned.b32
 // REPORT-NOT: C75
 // REPORT-NOT: C76
 // HOPPER: error: 'warp.buffer' op needs tensor memory, which target 'sm_90a' does not have

@@ -11,10 +11,10 @@
 // CHECK: tcgen05.alloc.cta_group::2
 // CHECK: barrier.cluster.arrive
 // CHECK: barrier.cluster.wait
-// CHECK-DAG: cp.async.bulk.tensor.2d.cta_group::2.shared::cluster.global
+// CHECK-DAG: cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.cta_group::2
 // CHECK-DAG: tcgen05.mma.cta_group::2.kind::f16
 // CHECK-DAG: tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster
-// CHECK-DAG: mbarrier.arrive.release.cta.shared::cluster.b64 _
+// CHECK-DAG: mbarrier.arrive.shared::cluster.b64 _
 // CHECK: barrier.cluster.wait
 // CHECK: tcgen05.dealloc.cta_group::2
 

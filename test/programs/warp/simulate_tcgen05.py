@@ -81,10 +81,30 @@ def gemm_mxf8(rng, tiles_m, tiles_n, blocks):
     return arguments, x @ y.T
 
 
+def gemm_nvf4(rng, tiles_m, tiles_n, blocks):
+    m, n, k = 128 * tiles_m, 128 * tiles_n, 256 * blocks
+    e4m3 = e4m3_values()
+    e2m1 = np.array([0, .5, 1, 1.5, 2, 3, 4, 6, 0, -.5, -1, -1.5, -2, -3, -4, -6], np.float32)
+
+    def operand(rows):
+        data = rng.integers(0, 16, (rows, k)).astype(np.uint8)
+        scales = rng.integers(0x28, 0x48, (rows, k // 16)).astype(np.uint8)
+        # kernel-sim takes a byte for each element of a buffer, a recipe half of one: the second half of the bytes is unused.
+        packed = np.zeros((2, rows * k // 2), np.uint8)
+        packed[0] = (data[:, ::2] | data[:, 1::2] << 4).ravel()
+        return packed.reshape(rows, k), scales, e2m1[data] * np.repeat(e4m3[scales], 16, 1)
+
+    (a, sa, x), (b, sb, y) = operand(m), operand(n)
+    arguments = [("a", a, "e2m1"), ("b", b, "e2m1"), ("sa", pack_scales(sa).view(np.int8), "i8"),
+                 ("sb", pack_scales(sb).view(np.int8), "i8"), ("c", np.zeros((m, n), np.uint16)), tiles_m, tiles_n, blocks]
+    return arguments, x @ y.T
+
+
 PROGRAMS = {
     "gemm_tcgen05": lambda rng: [gemm(rng, 128, 1, 1, 1), gemm(rng, 128, 2, 2, 6)],
     "gemm_tcgen05_m64": lambda rng: [gemm(rng, 64, 3, 1, 5)],
     "gemm_tcgen05_mxf8": lambda rng: [gemm_mxf8(rng, 1, 1, 1), gemm_mxf8(rng, 2, 2, 3)],
+    "gemm_tcgen05_nvf4": lambda rng: [gemm_nvf4(rng, 1, 1, 1), gemm_nvf4(rng, 2, 2, 3)],
     "gemm_multicast": lambda rng: [gemm(rng, 256, 1, 1, 1), gemm(rng, 256, 2, 2, 6)],
     "gemm_tcgen05_pair": lambda rng: [gemm(rng, 256, 1, 1, 1), gemm(rng, 256, 2, 2, 7)],
     "attention_tcgen05": lambda rng: [attention(rng, 1, 1, 1), attention(rng, 1, 2, 3)],
