@@ -251,3 +251,33 @@ func.func @tile_arguments(%m: i32) {
   }) : (i32, i32) -> ()
   return
 }
+
+// -----
+
+func.func @hold_released(%v: tensor<64x64xf32>) {
+  %b = warp.buffer : !warp.buffer<3 x [64x64xbf16]>
+  %free = warp.ring released %b : !warp.buffer<3 x [64x64xbf16]>
+  %ready = warp.ring %b : !warp.buffer<3 x [64x64xbf16]>
+  warp.specialize {
+    warp.role @math warps(4) {
+      %x = arith.constant dense<0.0> : tensor<64x64xf32>
+      %t = warp.acquire %ready
+      warp.release %t to %free generic
+      // expected-error@+1 {{token: expected a slot that the role still holds, found one released before}}
+      %y = warp.hold %t, %x : tensor<64x64xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+func.func @peek_ring(%ring: !warp.ring) {
+  warp.specialize {
+    warp.role @math warps(4) {
+      // expected-error@+1 {{ring: expected the result of warp.ring, found another value}}
+      %p = warp.peek %ring
+    }
+  }
+  return
+}
