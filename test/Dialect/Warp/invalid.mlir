@@ -40,7 +40,7 @@ func.func @stage_without_phase(%stage: i32) {
   %b = warp.buffer : !warp.buffer<2 x [64x64xbf16]>
   %ring = warp.ring released %b : !warp.buffer<2 x [64x64xbf16]>
   // expected-error@+1 {{at: expected both stage and phase, or neither}}
-  %t = "warp.acquire"(%ring, %stage) <{operandSegmentSizes = array<i32: 1, 1, 0>}> : (!warp.ring, i32) -> !warp.token
+  %t = "warp.acquire"(%ring, %stage) <{operandSegmentSizes = array<i32: 1, 1, 0, 0>}> : (!warp.ring, i32) -> !warp.token
   return
 }
 
