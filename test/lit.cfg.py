@@ -2,7 +2,9 @@
 #
 # $TILELOOM_BUILD names the build folder (default: build). kernel-opt and kernel-sim come from there, FileCheck and not from
 # LLVM 22. A test that assembles says "REQUIRES: ptxas".
+# One that simulates says "REQUIRES: kernel-sim", with NumPy "numpy".
 
+import importlib.util
 import os
 import shutil
 import sys
@@ -16,7 +18,7 @@ llvm = os.environ.get("LLVM_PREFIX", "/usr/lib/llvm-22")
 config.name = "tileloom"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["Inputs", "fake_cuda", "gpu", "programs", "python", "unit"]
+config.excludes = ["Inputs", "fake_cuda", "gpu", "python", "unit"]
 config.test_source_root = os.path.dirname(os.path.abspath(__file__))
 config.test_exec_root = os.path.join(build, "test", "lit")
 
@@ -27,3 +29,7 @@ paths = [os.path.join(build, "bin"), os.path.join(llvm, "bin"), os.path.join(roo
 config.environment["PATH"] = os.pathsep.join(paths)
 if shutil.which("ptxas", path=config.environment["PATH"]):
     config.available_features.add("ptxas")
+if shutil.which("kernel-sim", path=config.environment["PATH"]):
+    config.available_features.add("kernel-sim")
+if importlib.util.find_spec("numpy"):
+    config.available_features.add("numpy")
