@@ -21,7 +21,7 @@ def NV_MemDescSliceOp : NV_Op<"memdesc.slice", [Pure]> {
   let summary = "A part of a tile in memory";
   let description = [{
     The sub-tile of the result's shape that starts at `offsets` (elements). Offsets are multiples of 8 rows, or of whole swizzle atoms
-    along the columns.
+    along the columns. A tile of one dimension starts at any element.
 
     ```mlir
     %h = nv.memdesc.slice %a[%row, %c0] : !nv.memdesc<128x64xbf16> -> !nv.memdesc<64x64xbf16>
@@ -288,6 +288,20 @@ def NV_ConvertLayoutOp : NV_Op<"convert_layout", [Pure, SameOperandsAndResultSha
   let hasFolder = 1;
 }
 
+def NV_KeepOp : NV_Op<"keep", [AllTypesMatch<["values", "results"]>]> {
+  let summary = "Values that are computed here and not later";
+  let description = [{
+    No instruction: a place in the order of side effects that LLVM does not move the computation of `values` past.
+
+    ```mlir
+    %sum = nv.keep %s : tensor<64x128xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$values);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = "$values attr-dict `:` type($values)";
+}
+
 def NV_WarpAnyOp : NV_Op<"warp_any"> {
   let summary = "Whether any element held by the executing warp is true";
   let description = [{
@@ -360,15 +374,15 @@ def NV_GlobalLoadOp : NV_Op<"global_load"> {
   let summary = "Reads elements of global memory";
   let description = [{
     `pointer` is an address in bytes, `offset` counts elements (64 bits). A scalar offset reads one element in every thread; a tile of
-    offsets reads a tile, where `mask` is true (elsewhere zero).
+    offsets reads a tile, where `mask` is true (elsewhere zero). `invariant`: nothing writes these elements while the kernel runs.
 
     ```mlir
     %x = nv.global_load %p[%i] : i64 -> f32
     ```
   }];
-  let arguments = (ins I64:$pointer, AnyType:$offset, Optional<AnyType>:$mask);
+  let arguments = (ins I64:$pointer, AnyType:$offset, Optional<AnyType>:$mask, UnitAttr:$invariant);
   let results = (outs AnyType:$result);
-  let assemblyFormat = "$pointer `[` $offset `]` (`mask` `(` $mask^ `:` type($mask) `)`)? attr-dict `:` type($offset) `->` type($result)";
+  let assemblyFormat = "$pointer `[` $offset `]` (`mask` `(` $mask^ `:` type($mask) `)`)? (`invariant` $invariant^)? attr-dict `:` type($offset) `->` type($result)";
 }
 
 def NV_GlobalStoreOp : NV_Op<"global_store"> {
@@ -437,8 +451,15 @@ def NV_MBarrierInitOp : NV_Op<"mbarrier.init"> {
 }
 
 def NV_MBarrierWaitOp : NV_Op<"mbarrier.wait", [NV_SingleThread]> {
-  let summary = "Waits until the phase of the given parity has completed";
+  let summary = "Waits until the phase of the given parity has completed, unless `known` says that it has";
+  let arguments = (ins NV_BarrierType:$barrier, I32:$phase, Optional<I1>:$known);
+  let assemblyFormat = "$barrier `,` $phase (`known` `(` $known^ `)`)? attr-dict";
+}
+
+def NV_MBarrierTestOp : NV_Op<"mbarrier.test", [NV_SingleThread]> {
+  let summary = "Whether the phase of the given parity has completed";
   let arguments = (ins NV_BarrierType:$barrier, I32:$phase);
+  let results = (outs I1:$done);
   let assemblyFormat = "$barrier `,` $phase attr-dict";
 }
 

@@ -165,19 +165,53 @@ def Warp_AcquireOp : Warp_Op<"acquire", [AttrSizedOperandSegments]> {
   let summary = "Waits for the next slot of a ring";
   let description = [{
     Gives the token of the next slot. A role takes the slots of a ring in order; it may hold several tokens. `at` holds
-    the stage and phase of the slot once `warp-assign-stage-phase` has run.
+    the stage and phase of the slot once `warp-assign-stage-phase` has run, `known` what the last `warp.peek` of the slot
+    said: where it is true there is nothing to wait for.
 
     ```mlir
     %t = warp.acquire %ready
     ```
   }];
-  let arguments = (ins Warp_RingType:$ring, Optional<I32>:$stage, Optional<I32>:$phase);
+  let arguments = (ins Warp_RingType:$ring, Optional<I32>:$stage, Optional<I32>:$phase, Optional<I1>:$known);
   let results = (outs Warp_TokenType:$token);
-  let assemblyFormat = "$ring (`at` `(` $stage^ `,` $phase `)`)? attr-dict";
+  let assemblyFormat = "$ring (`at` `(` $stage^ `,` $phase `)`)? (`known` `(` $known^ `)`)? attr-dict";
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$ring), [{
-    build($_builder, $_state, TokenType::get($_builder.getContext()), ring, {}, {});
+    build($_builder, $_state, TokenType::get($_builder.getContext()), ring, {}, {}, {});
   }]>];
+}
+
+def Warp_PeekOp : Warp_Op<"peek", [AttrSizedOperandSegments]> {
+  let summary = "Asks whether the next slot of a ring can be had already";
+  let description = [{
+    Never waits and takes nothing. The role's next `acquire` of the ring waits only where the answer was no, so that the latency of
+    asking is hidden behind what lies between the two.
+
+    ```mlir
+    %soon = warp.peek %ready
+    ```
+  }];
+  let arguments = (ins Warp_RingType:$ring, Optional<I32>:$stage, Optional<I32>:$phase);
+  let results = (outs I1:$available);
+  let assemblyFormat = "$ring (`at` `(` $stage^ `,` $phase `)`)? attr-dict";
+  let hasVerifier = 1;
+}
+
+def Warp_HoldOp : Warp_Op<"hold", [AllTypesMatch<["values", "results"]>]> {
+  let summary = "Waits again for a slot that the role holds, once `values` are computed";
+  let description = [{
+    The wait passes at once. Its use is its place: neither LLVM nor ptxas moves the computation of `values` past it. Left alone, they
+    overlap it with the products that follow, for which there are not registers enough: sums that products are added to element by
+    element, half of a tile after the other, spill.
+
+    ```mlir
+    %sum = warp.hold %t, %s : tensor<64x128xf32>
+    ```
+  }];
+  let arguments = (ins Warp_TokenType:$token, Variadic<AnyRankedTensor>:$values);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = "$token `,` $values attr-dict `:` type($values)";
+  let hasVerifier = 1;
 }
 
 def Warp_SlotOp : Warp_Op<"slot", [Pure]> {

@@ -65,6 +65,25 @@ LogicalResult AcquireOp::verify() {
   return success();
 }
 
+LogicalResult PeekOp::verify() {
+  if (!getStage() != !getPhase())
+    return emitOpError("at: expected both stage and phase, or neither");
+  if (!getRing().getDefiningOp<RingOp>())
+    return emitOpError("ring: expected the result of warp.ring, found another value");
+  return success();
+}
+
+LogicalResult HoldOp::verify() {
+  // What a loop carries is a token's stage, not its phase.
+  if (!getToken().getDefiningOp<AcquireOp>())
+    return emitOpError("token: expected the result of a warp.acquire in the same iteration, found another value");
+  // After its release the barrier of the slot goes on to other phases.
+  for (Operation *user : getToken().getUsers())
+    if (isa<ReleaseOp>(user) && user->getBlock() == (*this)->getBlock() && user->isBeforeInBlock(*this))
+      return emitOpError("token: expected a slot that the role still holds, found one released before");
+  return success();
+}
+
 LogicalResult SlotOp::verify() {
   AcquireOp acquire = originOf(getToken());
   if (!acquire)

@@ -175,7 +175,8 @@ void Inputs::analyze(Operation *root, llvm::function_ref<bool(Operation *)> isRi
     if (isRing(op)) { // skip counts, stages and phases
       if (isa<warp::SkipOp, warp::AcquireOp>(op))
         for (Value operand : op->getOperands().drop_front())
-          mark(operand, Mark());
+          if (!operand.getType().isInteger(1)) // what a peek found changes no place
+            mark(operand, Mark());
       return;
     }
     auto select = dyn_cast<arith::SelectOp>(op);

@@ -143,16 +143,31 @@ struct MBarrierWaitPattern : Pattern<nv::MBarrierWaitOp> {
   LogicalResult matchAndRewrite(nv::MBarrierWaitOp op, Adaptor adaptor, ConversionPatternRewriter &rewriter) const override {
     // try_wait may give up after a system-dependent time (PTX ISA 9.7.13.15.16): it has to be asked again.
     Location loc = op.getLoc();
-    auto loop = scf::WhileOp::create(rewriter, loc, TypeRange(), ValueRange());
     OpBuilder::InsertionGuard guard(rewriter);
+    Value yes = arith::ConstantIntOp::create(rewriter, loc, 1, 1);
+    if (op.getKnown()) {
+      Value ask = arith::XOrIOp::create(rewriter, loc, adaptor.getKnown(), yes);
+      auto branch = scf::IfOp::create(rewriter, loc, ask, /*withElseRegion=*/false);
+      rewriter.setInsertionPointToStart(branch.thenBlock());
+    }
+    auto loop = scf::WhileOp::create(rewriter, loc, TypeRange(), ValueRange());
     rewriter.createBlock(&loop.getBefore());
     Value done = NVVM::MBarrierTryWaitOp::create(rewriter, loc, rewriter.getI1Type(), adaptor.getBarrier(), adaptor.getPhase(),
                                                  Value(), NVVM::MemScopeKind::CTA, /*relaxed=*/false);
-    Value again = arith::XOrIOp::create(rewriter, loc, done, arith::ConstantIntOp::create(rewriter, loc, 1, 1));
+    Value again = arith::XOrIOp::create(rewriter, loc, done, yes);
     scf::ConditionOp::create(rewriter, loc, again, ValueRange());
     rewriter.createBlock(&loop.getAfter());
     scf::YieldOp::create(rewriter, loc);
     rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct MBarrierTestPattern : Pattern<nv::MBarrierTestOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(nv::MBarrierTestOp op, Adaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<NVVM::MBarrierTestWaitOp>(op, rewriter.getI1Type(), adaptor.getBarrier(), adaptor.getPhase(),
+                                                          NVVM::MemScopeKind::CTA, /*relaxed=*/false);
     return success();
   }
 };
@@ -205,6 +220,5 @@ struct FenceProxyPattern : Pattern<nv::FenceProxyOp> {
 
 void tileloom::emit::populateAsyncPatterns(TileTypeConverter &converter, RewritePatternSet &patterns) {
   patterns.add<TmaLoadPattern, TmaStorePattern, BulkCommitPattern, BulkWaitPattern, MBarrierInitPattern, MBarrierWaitPattern,
-               MBarrierArrivePattern, NamedBarrierPattern, FenceProxyPattern>(
-      converter, patterns.getContext());
+               MBarrierTestPattern, MBarrierArrivePattern, NamedBarrierPattern, FenceProxyPattern>(converter, patterns.getContext());
 }

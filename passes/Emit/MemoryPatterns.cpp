@@ -76,12 +76,18 @@ struct SlicePattern : Pattern<nv::MemDescSliceOp> {
     auto layout = sharedLayout(op.getSource().getType());
     if (!layout)
       return op.emitOpError() << llvm::toString(layout.takeError());
+    if (op.getSource().getType().getShape().size() == 1) {
+      Scalar math{rewriter, op.getLoc()};
+      Value bytes = math.mul(adaptor.getOffsets()[0].front(), layout->elementBits() / 8);
+      rewriter.replaceOp(op, math.advance(adaptor.getSource().front(), bytes));
+      return success();
+    }
     // Rows are atomBytes apart; columns move by whole atoms, each rowCount rows long.
     Scalar math{rewriter, op.getLoc()};
     bool transposed = layout->major() == layout::Major::MN;
     ArrayRef<ValueRange> offsets = adaptor.getOffsets();
     if (offsets.size() != 2)
-      return op.emitOpError("rank: expected 2, found ") << offsets.size();
+      return op.emitOpError("rank: expected 1 or 2, found ") << offsets.size();
     Value row = offsets[transposed ? 1 : 0].front(), column = offsets[transposed ? 0 : 1].front();
     int64_t atomElements = layout->atomBytes() * 8 / layout->elementBits();
     Value address = math.advance(adaptor.getSource().front(), math.mul(row, layout->atomBytes()));
@@ -376,17 +382,22 @@ struct GlobalLoadPattern : Pattern<nv::GlobalLoadOp> {
     auto tensor = dyn_cast<RankedTensorType>(op.getResult().getType());
     Type element = tensor ? tensor.getElementType() : op.getResult().getType();
     unsigned bytes = std::max(1u, tile::elementBits(element) / 8);
+    auto read = [&](OpBuilder &inner, Value address) -> Value {
+      auto load = LLVM::LoadOp::create(inner, loc, scalarType(element), address, bytes);
+      load.setInvariant(op.getInvariant());
+      return load;
+    };
     SmallVector<Value> loaded;
     for (auto [i, offset] : llvm::enumerate(adaptor.getOffset())) {
       Value address = globalAddress(rewriter, loc, adaptor.getPointer().front(), offset, element);
       if (!op.getMask()) {
-        loaded.push_back(LLVM::LoadOp::create(rewriter, loc, scalarType(element), address, bytes));
+        loaded.push_back(read(rewriter, address));
         continue;
       }
       Value mask = adaptor.getMask()[adaptor.getMask().size() == 1 ? 0 : i];
       auto branch = scf::IfOp::create(rewriter, loc, TypeRange{scalarType(element)}, mask, /*withElseRegion=*/true);
       OpBuilder inner = branch.getThenBodyBuilder();
-      scf::YieldOp::create(inner, loc, LLVM::LoadOp::create(inner, loc, scalarType(element), address, bytes).getResult());
+      scf::YieldOp::create(inner, loc, read(inner, address));
       OpBuilder other = branch.getElseBodyBuilder();
       scf::YieldOp::create(other, loc, LLVM::ZeroOp::create(other, loc, scalarType(element)).getResult());
       loaded.push_back(branch.getResult(0));

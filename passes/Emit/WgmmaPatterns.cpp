@@ -144,8 +144,43 @@ struct WgmmaWaitPattern : OpConversionPattern<nv::WgmmaWaitOp> {
   }
 };
 
+/// nv.keep: an assembly call without text, whose results are its operands.
+struct KeepPattern : OpConversionPattern<nv::KeepOp> {
+  KeepPattern(TileTypeConverter &converter, MLIRContext *context) : OpConversionPattern(converter, context) {}
+
+  LogicalResult matchAndRewrite(nv::KeepOp op, OneToNOpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    SmallVector<Value> values;
+    for (ValueRange input : adaptor.getValues())
+      values.append(input.begin(), input.end());
+    std::string outputs, ties;
+    for (auto [i, value] : llvm::enumerate(values)) {
+      if (!value.getType().isF32() && !value.getType().isInteger(32))
+        return op.emitOpError("values: expected elements of 32 bits, found registers of ") << value.getType();
+      outputs += value.getType().isF32() ? "=f," : "=r,";
+      ties += (i ? "," : "") + std::to_string(i);
+    }
+    bool one = values.size() == 1;
+    SmallVector<Type> types(ValueRange(values).getTypes());
+    Type type = one ? types[0] : Type(LLVM::LLVMStructType::getLiteral(getContext(), types));
+    auto call = LLVM::InlineAsmOp::create(
+        rewriter, loc, TypeRange(type), values, "", outputs + ties, /*has_side_effects=*/true, /*is_align_stack=*/false,
+        LLVM::TailCallKind::None, LLVM::AsmDialectAttr::get(getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
+    SmallVector<SmallVector<Value>> results;
+    size_t next = 0;
+    for (ValueRange input : adaptor.getValues()) {
+      results.emplace_back();
+      for (size_t i = 0; i < input.size(); ++i, ++next)
+        results.back().push_back(one ? call.getResult(0)
+                                     : LLVM::ExtractValueOp::create(rewriter, loc, call.getResult(0), next).getResult());
+    }
+    rewriter.replaceOpWithMultiple(op, std::move(results));
+    return success();
+  }
+};
+
 } // namespace
 
 void tileloom::emit::populateWgmmaPatterns(TileTypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<WgmmaPattern, WgmmaWaitPattern>(converter, patterns.getContext());
+  patterns.add<WgmmaPattern, WgmmaWaitPattern, KeepPattern>(converter, patterns.getContext());
 }

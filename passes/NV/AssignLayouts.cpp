@@ -165,6 +165,10 @@ struct Assigner {
         assign(wait.getResult(use.getOperandNumber()), layout);
       return;
     }
+    if (auto hold = dyn_cast<warp::HoldOp>(user))
+      return assign(hold.getResult(use.getOperandNumber() - 1), layout);
+    if (isa<nv::KeepOp>(user))
+      return assign(user->getResult(use.getOperandNumber()), layout);
     forEachRequired(user, layout, use.getOperandNumber(), /*forward=*/true);
   }
 
@@ -221,6 +225,10 @@ struct Assigner {
       assign(wgmma.getC(), layout);
     if (auto wait = dyn_cast<nv::WgmmaWaitOp>(op); wait && !forward)
       assign(wait.getInputs()[index], layout);
+    if (auto hold = dyn_cast<warp::HoldOp>(op); hold && !forward)
+      assign(hold.getValues()[index], layout);
+    if (auto keep = dyn_cast<nv::KeepOp>(op); keep && !forward)
+      assign(keep.getValues()[index], layout);
   }
 
   void run() {
@@ -285,6 +293,10 @@ Attribute required(OpOperand &use) {
   }
   if (auto wait = dyn_cast<nv::WgmmaWaitOp>(user))
     return index < wait.getInputs().size() ? layoutOf(wait.getResult(index)) : Attribute();
+  if (isa<warp::HoldOp>(user))
+    return layoutOf(user->getResult(index - 1));
+  if (isa<nv::KeepOp>(user))
+    return layoutOf(user->getResult(index));
   if (auto broadcast = dyn_cast<nv::BroadcastOp>(user))
     return nv::SliceAttr::get(context, broadcast.getDim(), layoutOf(broadcast.getResult()));
   if (auto join = dyn_cast<nv::JoinRowSlotsOp>(user))

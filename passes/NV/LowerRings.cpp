@@ -231,7 +231,7 @@ struct Lowering {
       for (OpResult result : op->getResults())
         if (isa<warp::TokenType>(result.getType()))
           result.setType(i32);
-      if (isa<warp::SlotOp, warp::ReleaseOp>(op))
+      if (isa<warp::SlotOp, warp::ReleaseOp, warp::HoldOp>(op))
         return;
       for (OpOperand &operand : op->getOpOperands())
         if (auto acquire = operand.get().getDefiningOp<warp::AcquireOp>())
@@ -245,7 +245,7 @@ struct Lowering {
     builder.setInsertionPoint(acquire);
     if (state.barriers) {
       nv::MBarrierWaitOp::create(builder, acquire.getLoc(), barrierOf(acquire.getLoc(), acquire.getToken(), acquire.getRing()),
-                                 acquire.getPhase());
+                                 acquire.getPhase(), acquire.getKnown());
       return success();
     }
     bool released = llvm::any_of(ring.getRing().getUsers(), llvm::IsaPred<warp::ReleaseOp>);
@@ -259,6 +259,32 @@ struct Lowering {
     if (!isSingleThreadRole(role))
       nv::NamedBarrierOp::create(builder, acquire.getLoc());
     return success();
+  }
+
+  LogicalResult lowerPeek(warp::PeekOp peek) {
+    Location loc = peek.getLoc();
+    RingState &state = rings[peek.getRing()];
+    if (!state.barriers)
+      return peek.emitOpError("ring: expected one whose slots other roles pass on, found one without barriers");
+    if (!peek.getStage())
+      return peek.emitOpError("expected a stage and phase: run warp-assign-stage-phase first");
+    builder.setInsertionPoint(peek);
+    Value index = slotIndex(loc, peek.getStage(), state.perReplica, state.depth);
+    Value barrier = nv::BarrierAtOp::create(builder, loc, barrierType(), state.barriers, index);
+    peek.getAvailable().replaceAllUsesWith(nv::MBarrierTestOp::create(builder, loc, builder.getI1Type(), barrier, peek.getPhase()));
+    dead.push_back(peek);
+    return success();
+  }
+
+  void lowerHold(warp::HoldOp hold) {
+    Location loc = hold.getLoc();
+    auto acquire = hold.getToken().getDefiningOp<warp::AcquireOp>();
+    builder.setInsertionPoint(hold);
+    auto keep = nv::KeepOp::create(builder, loc, hold.getResultTypes(), hold.getValues());
+    hold.replaceAllUsesWith(keep);
+    if (rings[acquire.getRing()].barriers)
+      nv::MBarrierWaitOp::create(builder, loc, barrierOf(loc, acquire.getToken(), acquire.getRing()), acquire.getPhase(), Value());
+    dead.push_back(hold);
   }
 
   void lowerSlot(warp::SlotOp slot) {
@@ -328,7 +354,7 @@ struct Lowering {
     Value barriers = rings[op->getOperand(0)].barriers;
     if (auto await = dyn_cast<warp::AwaitOp>(op)) {
       Value barrier = nv::BarrierAtOp::create(builder, loc, barrierType(), barriers, replica);
-      nv::MBarrierWaitOp::create(builder, loc, barrier, await.getPhase());
+      nv::MBarrierWaitOp::create(builder, loc, barrier, await.getPhase(), Value());
     } else {
       int64_t replicas = op->getOperand(0).getDefiningOp<warp::OrderOp>().getReplicas();
       Value next = arith::AddIOp::create(builder, loc, replica, constant(loc, 1));
@@ -366,6 +392,10 @@ struct Lowering {
         check(lowerAcquire(acquire));
       else if (auto release = dyn_cast<warp::ReleaseOp>(op))
         check(lowerRelease(release));
+      else if (auto peek = dyn_cast<warp::PeekOp>(op))
+        check(lowerPeek(peek));
+      else if (auto hold = dyn_cast<warp::HoldOp>(op))
+        lowerHold(hold);
       else if (isa<warp::AwaitOp, warp::PassOp>(op))
         lowerTurn(op);
     });

@@ -1,6 +1,8 @@
 //===- AssignStagePhase.cpp - Stage and phase of every acquire ----------------------------===//
 //
-// In: acquire and await without operands, skip. Out: every acquire has its stage and phase, every await its phase; skip is gone.
+// In: acquire, peek and await without operands, skip. Out: every acquire and peek has its stage and phase, every await its phase; skip is
+// gone. What a peek found is a part of the role's place (false once the slot is taken), so that an acquire can only skip the
+// wait for the slot that was peeked at.
 //
 // Each role carries (stage, phase) for every ring that it takes slots of, through loops and branches: trip counts vary
 // from tile to tile, so neither is a function of a loop index. The stage advances by one with wrap, the phase flips on
@@ -31,6 +33,7 @@ namespace {
 /// A role's place in a ring (or an order, which has no stages).
 struct Place {
   Value stage, phase;
+  Value known; // what the last peek of the next slot found; none in roles that do not peek
 };
 
 /// Places by ring or order, in order of first use, so that the carried values have a fixed order.
@@ -43,12 +46,13 @@ int64_t depthOf(Value ring) {
 
 struct Assigner {
   OpBuilder builder;
-  Value zero, one;
+  Value zero, one, unknown;
 
   explicit Assigner(RoleOp role) : builder(role.getContext()) {
     builder.setInsertionPointToStart(&role.getBody().front());
     zero = arith::ConstantIntOp::create(builder, role.getLoc(), 0, 32);
     one = arith::ConstantIntOp::create(builder, role.getLoc(), 1, 32);
+    unknown = arith::ConstantIntOp::create(builder, role.getLoc(), 0, 1);
   }
 
   /// 1 in replica 0, 0 in the others.
@@ -62,7 +66,7 @@ struct Assigner {
   static SmallVector<Value> touched(Operation *op, const Places &places) {
     llvm::SmallDenseSet<Value> used;
     op->walk([&](Operation *inner) {
-      if (isa<AcquireOp, SkipOp, AwaitOp>(inner))
+      if (isa<AcquireOp, PeekOp, SkipOp, AwaitOp>(inner))
         used.insert(inner->getOperand(0));
     });
     SmallVector<Value> result;
@@ -79,6 +83,8 @@ struct Assigner {
       if (depthOf(ring) > 1)
         values.push_back(places[ring].stage);
       values.push_back(places[ring].phase);
+      if (places[ring].known)
+        values.push_back(places[ring].known);
     }
     return values;
   }
@@ -89,10 +95,14 @@ struct Assigner {
       if (depthOf(ring) > 1)
         places[ring].stage = values[next++];
       places[ring].phase = values[next++];
+      if (places[ring].known)
+        places[ring].known = values[next++];
     }
   }
 
   void advance(Location loc, Place &place, int64_t depth) {
+    if (place.known)
+      place.known = unknown;
     if (depth == 1) {
       place.phase = arith::XOrIOp::create(builder, loc, place.phase, one);
       return;
@@ -108,6 +118,8 @@ struct Assigner {
   /// Moves on by any number of slots.
   void skip(SkipOp op, Place &place, int64_t depth) {
     Location loc = op.getLoc();
+    if (place.known)
+      place.known = unknown;
     Value end = arith::ConstantIntOp::create(builder, loc, depth, 32);
     Value position = arith::AddIOp::create(builder, loc, place.stage, op.getCount());
     Value rounds = arith::DivUIOp::create(builder, loc, position, end);
@@ -218,8 +230,15 @@ struct Assigner {
         Place &place = places[acquire.getRing()];
         acquire.getStageMutable().assign(place.stage);
         acquire.getPhaseMutable().assign(place.phase);
+        if (place.known)
+          acquire.getKnownMutable().assign(place.known);
         builder.setInsertionPointAfter(acquire);
         advance(acquire.getLoc(), place, depthOf(acquire.getRing()));
+      } else if (auto peek = dyn_cast<PeekOp>(op)) {
+        Place &place = places[peek.getRing()];
+        peek.getStageMutable().assign(place.stage);
+        peek.getPhaseMutable().assign(place.phase);
+        place.known = peek.getAvailable();
       } else if (auto await = dyn_cast<AwaitOp>(op)) {
         Place &place = places[await.getOrder()];
         await.getPhaseMutable().assign(place.phase);
@@ -250,16 +269,19 @@ LogicalResult assign(RoleOp role) {
   Assigner assigner(role);
   Places places;
   role.walk([&](Operation *op) {
-    if (!isa<AcquireOp, SkipOp, AwaitOp>(op))
+    if (!isa<AcquireOp, PeekOp, SkipOp, AwaitOp>(op))
       return;
     Value ring = op->getOperand(0);
-    if (places.contains(ring))
+    if (places.contains(ring)) {
+      if (isa<PeekOp>(op))
+        places[ring].known = assigner.unknown;
       return;
+    }
     auto ringOp = ring.getDefiningOp<RingOp>();
     Value phase = ringOp && ringOp.getReleased() ? assigner.one : assigner.zero;
     if (!ringOp) // an order: the first turn is replica 0's
       phase = assigner.firstReplica(role.getLoc());
-    places.insert({ring, {assigner.zero, phase}});
+    places.insert({ring, {assigner.zero, phase, isa<PeekOp>(op) ? assigner.unknown : Value()}});
   });
   return assigner.process(role.getBody().front(), places);
 }

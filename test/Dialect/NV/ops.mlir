@@ -125,6 +125,10 @@ func.func @lowered(%i: i32, %phase: i32) {
   nv.mbarrier.init %b stages 4 arrivals 1
   // CHECK: nv.mbarrier.wait %[[B1]], %{{.*}}
   nv.mbarrier.wait %b1, %phase
+  // CHECK: %[[DONE:.*]] = nv.mbarrier.test %[[B1]], %{{.*}}
+  %done = nv.mbarrier.test %b1, %phase
+  // CHECK: nv.mbarrier.wait %[[B1]], %{{.*}} known(%[[DONE]])
+  nv.mbarrier.wait %b1, %phase known(%done)
   // CHECK: nv.mbarrier.arrive %[[B1]] by role expect 16384
   nv.mbarrier.arrive %b1 by role expect 16384
   // CHECK: nv.mbarrier.arrive %[[B1]] by warp{{$}}
@@ -140,4 +144,16 @@ func.func @lowered(%i: i32, %phase: i32) {
   // CHECK: nv.setmaxreg 24{{$}}
   nv.setmaxreg 24
   return
+}
+
+// CHECK-LABEL: func.func @scales
+func.func @scales(%s: !nv.memdesc<192xf32>, %i: i32, %p: i64) -> tensor<64xf32> {
+  // CHECK: nv.memdesc.slice %{{.*}}[%{{.*}}] : <192xf32> -> <64xf32>
+  %part = nv.memdesc.slice %s[%i] : !nv.memdesc<192xf32> -> !nv.memdesc<64xf32>
+  %x = nv.local_load %part : !nv.memdesc<64xf32> -> tensor<64xf32>
+  // CHECK: nv.global_load %{{.*}}[%{{.*}}] invariant : i64 -> f32
+  %y = nv.global_load %p[%p] invariant : i64 -> f32
+  // CHECK: nv.keep %{{.*}} : tensor<64xf32>
+  %z = nv.keep %x : tensor<64xf32>
+  return %z : tensor<64xf32>
 }

@@ -40,7 +40,7 @@ func.func @stage_without_phase(%stage: i32) {
   %b = warp.buffer : !warp.buffer<2 x [64x64xbf16]>
   %ring = warp.ring released %b : !warp.buffer<2 x [64x64xbf16]>
   // expected-error@+1 {{at: expected both stage and phase, or neither}}
-  %t = "warp.acquire"(%ring, %stage) <{operandSegmentSizes = array<i32: 1, 1, 0>}> : (!warp.ring, i32) -> !warp.token
+  %t = "warp.acquire"(%ring, %stage) <{operandSegmentSizes = array<i32: 1, 1, 0, 0>}> : (!warp.ring, i32) -> !warp.token
   return
 }
 
@@ -249,5 +249,35 @@ func.func @tile_arguments(%m: i32) {
   "warp.for_each_tile"(%m, %m) <{group = 1 : i64, step = 0 : i32}> ({
   ^bb0(%i: i32):
   }) : (i32, i32) -> ()
+  return
+}
+
+// -----
+
+func.func @hold_released(%v: tensor<64x64xf32>) {
+  %b = warp.buffer : !warp.buffer<3 x [64x64xbf16]>
+  %free = warp.ring released %b : !warp.buffer<3 x [64x64xbf16]>
+  %ready = warp.ring %b : !warp.buffer<3 x [64x64xbf16]>
+  warp.specialize {
+    warp.role @math warps(4) {
+      %x = arith.constant dense<0.0> : tensor<64x64xf32>
+      %t = warp.acquire %ready
+      warp.release %t to %free generic
+      // expected-error@+1 {{token: expected a slot that the role still holds, found one released before}}
+      %y = warp.hold %t, %x : tensor<64x64xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+func.func @peek_ring(%ring: !warp.ring) {
+  warp.specialize {
+    warp.role @math warps(4) {
+      // expected-error@+1 {{ring: expected the result of warp.ring, found another value}}
+      %p = warp.peek %ring
+    }
+  }
   return
 }

@@ -112,3 +112,27 @@ func.func @kinds() {
   warp.release %t to %ring remote
   return
 }
+
+// CHECK-LABEL: func.func @peek_and_hold
+func.func @peek_and_hold(%i: i32, %p: i1) {
+  %b = warp.buffer : !warp.buffer<2 x [64x64xbf16]>
+  %free = warp.ring released %b : !warp.buffer<2 x [64x64xbf16]>
+  // CHECK: warp.ring released
+  // CHECK: %[[READY:.*]] = warp.ring %
+  %ready = warp.ring %b : !warp.buffer<2 x [64x64xbf16]>
+  warp.specialize {
+    warp.role @math warps(4) {
+      %x = arith.constant dense<0.0> : tensor<64x64xf32>
+      // CHECK: %[[T:.*]] = warp.acquire %[[READY]] at(%{{.*}}, %{{.*}}) known(%{{.*}})
+      %t = warp.acquire %ready at(%i, %i) known(%p)
+      // CHECK: warp.hold %[[T]], %{{.*}} : tensor<64x64xf32>
+      %y = warp.hold %t, %x : tensor<64x64xf32>
+      warp.release %t to %free generic
+      // CHECK: warp.peek %[[READY]]{{$}}
+      %soon = warp.peek %ready
+      // CHECK: warp.peek %[[READY]] at(%{{.*}}, %{{.*}})
+      %later = warp.peek %ready at(%i, %i)
+    }
+  }
+  return
+}

@@ -70,11 +70,11 @@ func.func @vectors(%x: i32, %f: f32) {
 !trans = !nv.memdesc<64x64xbf16, #nv.smem<swizzle = 128, transposed = true>>
 
 // A product: fence, one instruction for each 32 bytes of K, commit. Descriptors: low word from the address (16-byte units) with the
-// leading offset in bit 16, high word constant (swizzle 128 in bits 62-63, 1024 bytes between groups of 8 rows); each step is 2 further.
+// leading offset in bit 16, high word constant (swizzle 128 in bits 62-63, 1024 bytes between groups of 8 rows) and out of LLVM's sight; each
+// step is 2 further.
 // The first instruction starts from zero, the next ones go on.
 // CHECK-LABEL: func.func @product
 func.func @product(%x: i32) {
-  // CHECK-DAG: %[[HIGH:.*]] = arith.constant 4611686293305294848 : i64
   %0 = nv.alloc 2 x 8192 align 1024 at 1024 : !buffer
   warp.specialize {
     warp.role @math warps(4) attributes {nv.first_warp = 0 : i64} {
@@ -84,14 +84,13 @@ func.func @product(%x: i32) {
       // CHECK: %[[BITS:.*]] = llvm.ptrtoint
       // CHECK: %[[UNITS:.*]] = arith.shrui %[[BITS]], %c4_i32
       // CHECK: %[[LOW:.*]] = arith.addi %[[UNITS]], %c65536_i32
-      // CHECK: %[[WIDE:.*]] = arith.extui %[[LOW]] : i32 to i64
-      // CHECK: %[[D0:.*]] = arith.ori %[[WIDE]], %[[HIGH]]
+      // CHECK: %[[D0:.*]] = llvm.inline_asm asm_dialect = att "mov.b64 $0, {$1, 1073741888};", "=l,r" %[[LOW]]
       // CHECK: %[[P0:.*]]:32 = ptx.wgmma n 64 k 16 bf16 bf16 f32 a(%[[D0]] : i64) b(%[[D0]]) -> f32
-      // CHECK: arith.addi %[[UNITS]], %c65538_i32
+      // CHECK: arith.addi %[[D0]], %c2_i64
       // CHECK: %[[P1:.*]]:32 = ptx.wgmma {{.*}} acc(%[[P0]]#0,
-      // CHECK: arith.addi %[[UNITS]], %c65540_i32
+      // CHECK: arith.addi %[[D0]], %c4_i64
       // CHECK: %[[P2:.*]]:32 = ptx.wgmma {{.*}} acc(%[[P1]]#0,
-      // CHECK: arith.addi %[[UNITS]], %c65542_i32
+      // CHECK: arith.addi %[[D0]], %c6_i64
       // CHECK: %[[P3:.*]]:32 = ptx.wgmma {{.*}} acc(%[[P2]]#0,
       // CHECK-NEXT: nvvm.wgmma.commit.group
       %d = nv.wgmma %v, %t : !smem, !trans -> tensor<64x64xf32, #nv.wgmma_acc>
@@ -121,7 +120,7 @@ func.func @two_blocks(%x: i32, %f: f32, %p: i1) {
       %c = nv.splat %f : f32 -> tensor<128x16xf32, #nv.wgmma_acc>
       // CHECK: ptx.wgmma n 16 {{.*}} scale_d(%{{.*}}) {trans_b} -> f32, f32, f32, f32, f32, f32, f32, f32{{$}}
       // CHECK-COUNT-3: ptx.wgmma n 16 {{.*}}) {trans_b} ->
-      // CHECK: arith.addi %{{.*}}, %c66048_i32
+      // CHECK: arith.addi %{{.*}}, %c512_i64
       // CHECK: ptx.wgmma n 16 {{.*}} scale_d(%{{.*}})
       // CHECK-COUNT-3: ptx.wgmma n 16
       // CHECK-NOT: ptx.wgmma n

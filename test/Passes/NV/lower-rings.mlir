@@ -315,3 +315,47 @@ func.func @load_in_branch(%A: !tile.desc<64x64xbf16>, %p: i1, %stage: i32, %phas
   }
   return
 }
+
+// -----
+
+!scales = !nv.memdesc<64xf32, #nv.smem<swizzle = 0>>
+
+// A peek tests the barrier of the next slot, a hold waits again for the slot that the role has, once the values are computed.
+// CHECK-LABEL: func.func @peek_and_hold
+func.func @peek_and_hold(%A: !tile.desc<64xf32>, %i: i32, %stage: i32, %phase: i32, %known: i1) {
+  %b = warp.buffer : !warp.buffer<3 x [64xf32]>
+  // CHECK: nv.alloc 3 x 256 align 128
+  // CHECK: %[[FREE:.*]] = nv.alloc 3 x 8
+  // CHECK: %[[READY:.*]] = nv.alloc 3 x 8
+  %free = warp.ring released %b : !warp.buffer<3 x [64xf32]>
+  %ready = warp.ring %b : !warp.buffer<3 x [64xf32]>
+  warp.specialize {
+    warp.role @load warps(1) {
+      %t = warp.acquire %free at(%stage, %phase)
+      %s = warp.slot %t : !scales
+      nv.tma.load %A[%i] to %s : !tile.desc<64xf32>, !scales
+      warp.release %t to %ready tma
+    }
+    // CHECK: warp.role @math
+    warp.role @math warps(4) {
+      // CHECK: %[[FULL:.*]] = nv.barrier_at %[[READY]][%[[S:.*]]]
+      // CHECK-NEXT: nv.mbarrier.wait %[[FULL]], %[[P:.*]] known(%{{.*}})
+      // CHECK: %[[X:.*]] = nv.local_load
+      // CHECK: %[[K:.*]] = nv.keep %[[X]]
+      // CHECK: nv.mbarrier.wait %[[FULL]], %[[P]]{{$}}
+      // CHECK: nv.mbarrier.arrive
+      // CHECK: nv.mbarrier.test %[[FULL]], %[[P]]
+      // CHECK: nv.global_store %[[K]]
+      %t = warp.acquire %ready at(%stage, %phase) known(%known)
+      %s = warp.slot %t : !scales
+      %x = nv.local_load %s : !scales -> tensor<64xf32>
+      %y = warp.hold %t, %x : tensor<64xf32>
+      warp.release %t to %free generic
+      %soon = warp.peek %ready at(%stage, %phase)
+      %p = arith.extui %soon : i1 to i64
+      %at = nv.splat %p : i64 -> tensor<64xi64>
+      nv.global_store %y to %p[%at] : tensor<64xf32>, tensor<64xi64>
+    }
+  }
+  return
+}

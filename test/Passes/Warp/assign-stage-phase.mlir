@@ -320,3 +320,48 @@ func.func @yielded_token(%p: i1) {
   }
   return
 }
+
+// -----
+
+// What a peek finds is carried to the next acquire of the ring and forgotten there; a role that does not peek carries nothing.
+// CHECK-LABEL: func.func @peek
+func.func @peek(%n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %b = warp.buffer : !warp.buffer<3 x [64x64xbf16]>
+  // CHECK: %[[FREE:.*]] = warp.ring released
+  %free = warp.ring released %b : !warp.buffer<3 x [64x64xbf16]>
+  // CHECK: %[[READY:.*]] = warp.ring %
+  %ready = warp.ring %b : !warp.buffer<3 x [64x64xbf16]>
+  warp.specialize {
+    // CHECK: warp.role @load
+    warp.role @load warps(1) {
+      // CHECK: warp.acquire %[[FREE]] at(%{{.*}}, %{{.*}}){{$}}
+      scf.for %k = %c0 to %n step %c1 : i32 {
+        %t = warp.acquire %free
+        warp.release %t to %ready tma
+      }
+    }
+    // CHECK: warp.role @math
+    warp.role @math warps(4) {
+      // CHECK: %[[LOOP:.*]]:3 = scf.for {{.*}} iter_args(%[[S:.*]] = %c0_i32, %[[P:.*]] = %c0_i32, %[[KNOWN:.*]] = %false)
+      scf.for %k = %c0 to %n step %c1 : i32 {
+        // CHECK-NEXT: %[[T:.*]] = warp.acquire %[[READY]] at(%[[S]], %[[P]]) known(%[[KNOWN]])
+        // CHECK: %[[S2:.*]] = arith.select
+        // CHECK: %[[P2:.*]] = arith.xori
+        // CHECK: %[[SOON:.*]] = warp.peek %[[READY]] at(%[[S2]], %[[P2]])
+        // CHECK: scf.yield %[[S2]], %[[P2]], %[[SOON]]
+        %t = warp.acquire %ready
+        warp.release %t to %free generic
+        %soon = warp.peek %ready
+      }
+      // CHECK: warp.acquire %[[READY]] at(%[[LOOP]]#0, %[[LOOP]]#1) known(%[[LOOP]]#2)
+      // CHECK: warp.acquire %[[READY]] {{.*}} known(%false)
+      %t1 = warp.acquire %ready
+      warp.release %t1 to %free generic
+      %t2 = warp.acquire %ready
+      warp.release %t2 to %free generic
+    }
+  }
+  return
+}

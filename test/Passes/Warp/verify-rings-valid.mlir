@@ -13,7 +13,7 @@
 // RUN:   | FileCheck %s --check-prefix=CHECKED
 // RUN: kernel-opt %S/../../programs/warp/gemm_small_m.mlir --pass-pipeline='builtin.module(warp-verify-rings{report=true},warp-expand-stores,warp-expand-tile-loops,canonicalize,cse,warp-verify-rings{report=true},warp-assign-stage-phase,canonicalize,cse,warp-verify-rings{report=true})' -o /dev/null 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=CHECKED
-// GEMM: remark: rings: 24 combinations of scalars, 1044 steps
+// GEMM: remark: rings: 24 combinations of scalars, {{[0-9]+}} steps
 // CHECKED-COUNT-3: remark: rings: {{[0-9]+}} combinations of scalars, {{[0-9]+}} steps
 // CHECKED-NOT: remark
 

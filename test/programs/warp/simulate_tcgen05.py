@@ -111,7 +111,7 @@ PROGRAMS = {
 }
 
 
-def run(program, target, problem, options):
+def run(program, target, problem, options, tolerance=1e-2):
     arguments, expected = problem
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
@@ -137,7 +137,7 @@ def run(program, target, problem, options):
             return result.stdout + result.stderr
         out = from_bf16(np.load(folder / "out.npy").view(np.uint16).reshape(expected.shape))
     error = np.abs(out - expected).max() / np.abs(expected).max()
-    return "" if error < 1e-2 else f"relative error {error:.3g}"
+    return "" if error < tolerance else f"relative error {error:.3g}"
 
 
 def main():
