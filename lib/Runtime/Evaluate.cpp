@@ -27,7 +27,7 @@ static llvm::Expected<Grid> persistentGrid(const Recipe &recipe, llvm::ArrayRef<
   if (llvm::is_contained(tiles, 0))
     return Grid{};
   // The product may be huge; past the resident CTAs its size no longer matters.
-  int64_t total = 1;
+  int64_t total = tiles.empty() ? resident : 1;
   for (int64_t extent : tiles)
     total = extent >= resident ? resident : std::min(resident, total * extent);
   return Grid{static_cast<unsigned>(llvm::alignTo(total, cluster)), 1, 1};

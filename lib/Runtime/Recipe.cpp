@@ -175,8 +175,9 @@ static void parseLaunch(const JsonReader &json, Recipe &recipe) {
   if (recipe.grid.persistent) {
     grid.onlyKeys({"persistent", "per_sm", "tiles"});
     recipe.grid.perMultiprocessor = grid["per_sm"].integerOr(1, 1, 64);
-    for (const JsonReader &item : grid["tiles"].items(1, 16))
-      recipe.grid.extents.push_back(parseExpression(item, recipe.arguments));
+    if (grid["tiles"].present()) // else the kernel counts its tiles itself
+      for (const JsonReader &item : grid["tiles"].items(1, 16))
+        recipe.grid.extents.push_back(parseExpression(item, recipe.arguments));
   } else {
     grid.onlyKeys({"persistent", "x", "y", "z"});
     if (!grid["x"].present())
