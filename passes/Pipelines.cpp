@@ -52,6 +52,7 @@ void buildNVStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(nv::createNVAllocateTensorMemory());
   pm.addPass(nv::createNVAllocateShared());
   pm.addPass(nv::createNVHoistDescriptors({options.chip}));
+  pm.addPass(nv::createNVWriteReport());
 }
 
 void buildEmitStage(OpPassManager &pm, const PipelineOptions &options) {

@@ -75,4 +75,8 @@ def NVHoistDescriptors : Pass<"nv-hoist-descriptors"> {
   let options = [Option<"chip", "chip", "std::string", "\"sm_90a\"", "Target, such as sm_100a">];
 }
 
+def NVWriteReport : Pass<"nv-write-report"> {
+  let summary = "Record roles, rings, memory and products for the compilation report";
+}
+
 #endif // TILELOOM_PASSES_NV_PASSES_TD
