@@ -1,8 +1,8 @@
 # The configuration of the lit tests: .mlir and .test files under test/, run on the tools of the build folder.
 #
 # $TILELOOM_BUILD names the build folder (default: build). kernel-opt and kernel-sim come from there, FileCheck and not from
-# LLVM 22. A test that assembles says "REQUIRES: ptxas".
-# One that simulates says "REQUIRES: kernel-sim", with NumPy "numpy".
+# LLVM 22. A test that assembles says "REQUIRES: ptxas", one that reads SASS "REQUIRES: cuobjdump",
+# one that simulates says "REQUIRES: kernel-sim", with NumPy "numpy".
 
 import importlib.util
 import os
@@ -33,3 +33,9 @@ if shutil.which("kernel-sim", path=config.environment["PATH"]):
     config.available_features.add("kernel-sim")
 if importlib.util.find_spec("numpy"):
     config.available_features.add("numpy")
+# The disassembler comes with the CUDA toolkit or inside Triton's Python package.
+triton = importlib.util.find_spec("triton")
+for folder in triton.submodule_search_locations if triton else []:
+    config.environment["PATH"] += os.pathsep + os.path.join(folder, "backends", "nvidia", "bin")
+if shutil.which("cuobjdump", path=config.environment["PATH"]):
+    config.available_features.add("cuobjdump")

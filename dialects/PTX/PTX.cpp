@@ -35,17 +35,21 @@ static LogicalResult verifyTypes(WgmmaOp op) {
   MatrixType a = op.getAType(), b = op.getBType();
   bool half = a == MatrixType::F16 || a == MatrixType::BF16;
   if (a != b && !(is8BitFloat(a) && is8BitFloat(b)) && !(isInteger(a) && isInteger(b)))
-    return op.emitOpError("types: expected a and b alike (8-bit floats and integers may differ in format), found ")
+    return op.emitOpError("types: expected a and b alike (8-bit floats and integers may differ in "
+                          "format), found ")
            << stringifyMatrixType(a) << " and " << stringifyMatrixType(b);
   uint64_t k = half ? 16 : a == MatrixType::TF32 ? 8 : 32;
   if (op.getK() != k)
-    return op.emitOpError("k: expected ") << k << " for " << stringifyMatrixType(a) << ", found " << op.getK();
+    return op.emitOpError("k: expected ")
+           << k << " for " << stringifyMatrixType(a) << ", found " << op.getK();
   Type d = op.getDType();
   if (isInteger(a)) {
     if (!d.isInteger(32))
-      return op.emitOpError("d_type: expected i32 for ") << stringifyMatrixType(a) << ", found " << d;
+      return op.emitOpError("d_type: expected i32 for ")
+             << stringifyMatrixType(a) << ", found " << d;
   } else if (!d.isF32() && !(d.isF16() && (a == MatrixType::F16 || is8BitFloat(a)))) {
-    return op.emitOpError("d_type: expected f32 for ") << stringifyMatrixType(a) << ", found " << d;
+    return op.emitOpError("d_type: expected f32 for ")
+           << stringifyMatrixType(a) << ", found " << d;
   }
   if ((op.getTransA() || op.getTransB()) && !half)
     return op.emitOpError("trans: expected 16-bit operands, found ") << stringifyMatrixType(a);

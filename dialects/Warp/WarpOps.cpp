@@ -18,7 +18,8 @@ using namespace tileloom::warp;
 #define GET_OP_CLASSES
 #include "dialects/Warp/WarpOps.cpp.inc"
 
-/// Operand `index` of the block's terminator. None in a block that is not well formed: verifiers of operations inside see it first.
+/// Operand `index` of the block's terminator. None in a block that is not well formed: verifiers of
+/// operations inside see it first.
 static Value terminatorOperand(Region &region, unsigned index) {
   if (region.empty() || !region.front().mightHaveTerminator())
     return {};
@@ -26,7 +27,8 @@ static Value terminatorOperand(Region &region, unsigned index) {
   return index < terminator->getNumOperands() ? terminator->getOperand(index) : Value();
 }
 
-/// The value that `token` is on one way into it; none if it is neither carried by a loop nor yielded by a branch.
+/// The value that `token` is on one way into it; none if it is neither carried by a loop nor yielded
+/// by a branch.
 static Value sourceOf(Value token) {
   auto argument = dyn_cast<BlockArgument>(token);
   Operation *owner = argument ? argument.getOwner()->getParentOp() : token.getDefiningOp();
@@ -36,7 +38,7 @@ static Value sourceOf(Value token) {
     return index < loop.getInitArgs().size() ? loop.getInitArgs()[index] : Value();
   }
   if (auto loop = dyn_cast_or_null<scf::WhileOp>(owner)) {
-    // Inits enter the region of the condition, which gives the values of the body and of the results.
+    // Inits enter the region of the condition, which gives the values of body and results.
     if (!argument || argument.getOwner()->getParent() == &loop.getAfter())
       return terminatorOperand(loop.getBefore(), index + 1);
     return index < loop.getInits().size() ? loop.getInits()[index] : Value();

@@ -199,6 +199,10 @@ void Inputs::analyze(Operation *root, llvm::function_ref<bool(Operation *)> isRi
       if (isa<warp::TokenType>(result.getType()))
         if (warp::AcquireOp origin = warp::originOf(result))
           how.depths.push_back(ringDepth(origin));
+    // Products count as groups in flight, so how many there are matters too.
+    bool products = op->walk([](nv::WgmmaOp) { return WalkResult::interrupt(); }).wasInterrupted();
+    if (how.depths.empty() && products)
+      how.depths.push_back(1);
     if (how.depths.empty())
       return;
     if (auto role = op->getParentOfType<warp::RoleOp>())

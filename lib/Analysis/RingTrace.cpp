@@ -71,7 +71,8 @@ bool Tracer::execute(Operation *op) {
     return execute(loop);
   if (auto branch = dyn_cast<scf::IfOp>(op))
     return execute(branch);
-  if (auto select = dyn_cast<arith::SelectOp>(op); select && isa<warp::TokenType>(select.getType())) {
+  auto select = dyn_cast<arith::SelectOp>(op);
+  if (select && isa<warp::TokenType>(select.getType())) {
     bool first = lookup(select.getCondition()).value_or(1) != 0;
     assign(select.getResult(), first ? select.getTrueValue() : select.getFalseValue());
     return true;

@@ -25,6 +25,11 @@ bool tileloom::isSingleThreadRole(warp::RoleOp role) {
   return !result.wasInterrupted();
 }
 
+int64_t tileloom::ctasPerSm(Operation *function) {
+  auto launch = function->getAttrOfType<warp::LaunchAttr>(warp::launchAttrName);
+  return launch ? launch.getPerSm() : 1;
+}
+
 int64_t tileloom::arrivalsOf(warp::ReleaseOp release) {
   auto role = release->getParentOfType<warp::RoleOp>();
   warp::AcquireOp acquire = warp::originOf(release.getToken());

@@ -205,5 +205,6 @@ struct FenceProxyPattern : Pattern<nv::FenceProxyOp> {
 
 void tileloom::emit::populateAsyncPatterns(TileTypeConverter &converter, RewritePatternSet &patterns) {
   patterns.add<TmaLoadPattern, TmaStorePattern, BulkCommitPattern, BulkWaitPattern, MBarrierInitPattern, MBarrierWaitPattern,
-               MBarrierArrivePattern, NamedBarrierPattern, FenceProxyPattern>(converter, patterns.getContext());
+               MBarrierArrivePattern, NamedBarrierPattern, FenceProxyPattern>(
+      converter, patterns.getContext());
 }

@@ -7,7 +7,7 @@
 
 #include "passes/NV/Passes.h"
 
-#include "dialects/Warp/Warp.h"
+#include "tileloom/Analysis/Roles.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/MathExtras.h"
@@ -42,9 +42,15 @@ struct AllocateShared : tileloom::nv::impl::NVAllocateSharedBase<AllocateShared>
         end += alloc.getCount() * alloc.getStride();
       }
       function->setAttr("nv.shared_bytes", builder.getI64IntegerAttr(end));
-      if (end > limit) {
+      // An SM has 1 KiB more than a CTA can have, and keeps 1 KiB for each CTA (CUDA C++
+      // Programming Guide, compute capability 9.0).
+      int64_t ctas = ctasPerSm(function), have = (limit + 1024) / ctas - 1024;
+      if (end > have) {
         InFlightDiagnostic diag = function.emitError("shared memory: need ")
-                                  << end << " bytes, have " << limit.getValue() << ":";
+                                  << end << " bytes, have " << have;
+        if (ctas > 1)
+          diag << " with " << ctas << " CTAs an SM";
+        diag << ':';
         for (nv::AllocOp alloc : allocs)
           diag << ' ' << alloc.getName().value_or("?") << ' ' << alloc.getCount() << " x " << alloc.getStride() << ';';
         signalPassFailure();

@@ -6,7 +6,7 @@
 // setmaxnreg acts on whole warpgroups, so with budgets roles of equal budget share warpgroups and others start a new one.
 // The pool is what the launch got: 65536 / threads rounded down to 8, times threads; a larger sum of budgets blocks for ever
 // in setmaxnreg.inc and ptxas does not complain. Without budgets registers are granted by sub-partition: ceil(warps / 4) * 32 * R
-// <= 16384, or the launch fails (error 701).
+// <= 16384, or the launch fails (error 701). All of this is shared by the CTAs that the launch wants on an SM.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -58,12 +58,15 @@ LogicalResult assignWarps(warp::SpecializeOp specialize) {
   if (barrier > 16)
     return specialize.emitOpError("named barriers: expected at most 15 replicas that meet, found ") << barrier - 1;
   int64_t warps = budgets ? llvm::alignTo(next, 4) : next;
-  int64_t threads = warps * 32;
+  int64_t threads = warps * 32, ctas = ctasPerSm(function);
   if (threads > 1024)
     return specialize.emitOpError("threads: expected at most 1024 in a CTA, found ") << threads;
+  if (threads * ctas > 2048)
+    return specialize.emitOpError("threads: expected at most 2048 on an SM, found ")
+           << ctas << " CTAs of " << threads;
   int64_t entry;
   if (budgets) {
-    entry = std::min<int64_t>(255, 65536 / threads) / 8 * 8;
+    entry = std::min<int64_t>(255, 65536 / (threads * ctas)) / 8 * 8;
     int64_t pool = entry * threads, need = 0;
     std::string table;
     for (int64_t group = 0; group < warps / 4; ++group) {
@@ -82,7 +85,7 @@ LogicalResult assignWarps(warp::SpecializeOp specialize) {
              << need << ", have " << pool << " (" << threads << " threads x " << entry << " at launch):" << table
              << " setmaxnreg.inc would wait for ever";
   } else {
-    entry = std::min<int64_t>(255, 16384 / (llvm::divideCeil(warps, 4) * 32) / 8 * 8);
+    entry = std::min<int64_t>(255, 16384 / (llvm::divideCeil(warps, 4) * ctas * 32) / 8 * 8);
   }
   function->setAttr(threadsAttrName, builder.getI64IntegerAttr(threads));
   function->setAttr("nv.max_registers", builder.getI64IntegerAttr(entry));

@@ -4,7 +4,8 @@
 // ordinary writes to a slot and what reads it through the async proxy (PTX ISA 8.6, 9.7.13.4): a TMA store or MMA of the
 // same role, or a role that acquires the slot after a `generic` release and reads it asynchronously.
 //
-// Writes are tracked by token through branches (what one side leaves unfenced stays so) and around loops.
+// Writes are tracked by token through branches (what one side leaves unfenced stays so) and around
+// loops.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -56,7 +57,8 @@ bool readAsynchronously(Value ring) {
       continue;
     WalkResult found = acquire->getParentOfType<warp::RoleOp>().getBody().walk([&](Operation *op) {
       for (Value view : asyncReads(op))
-        if (warp::AcquireOp origin = warp::originOf(tokenOf(view)); origin && origin.getRing() == ring)
+        if (warp::AcquireOp origin = warp::originOf(tokenOf(view));
+            origin && origin.getRing() == ring)
           return WalkResult::interrupt();
       return WalkResult::advance();
     });
@@ -124,7 +126,8 @@ struct Inserter {
           process(inner);
         after.join(written);
       }
-      bool everyPath = !loop && llvm::none_of(op.getRegions(), [](Region &region) { return region.empty(); });
+      bool everyPath =
+          !loop && llvm::none_of(op.getRegions(), [](Region &region) { return region.empty(); });
       written = after;
       if (!everyPath)
         written.join(before);
@@ -146,7 +149,8 @@ struct Inserter {
         order(&op, tokenOf(view), /*meet=*/true);
       // The release itself orders the threads.
       auto release = dyn_cast<warp::ReleaseOp>(op);
-      if (release && release.getKind() == warp::ReleaseKind::Generic && readAsynchronously(release.getRing()))
+      if (release && release.getKind() == warp::ReleaseKind::Generic &&
+          readAsynchronously(release.getRing()))
         order(&op, release.getToken(), /*meet=*/false);
       if (op.getNumRegions())
         processRegions(op);

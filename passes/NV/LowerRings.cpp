@@ -103,7 +103,7 @@ struct Lowering {
       auto layout = sharedLayout(view);
       if (!layout)
         return buffer.emitOpError("view: ") << llvm::toString(layout.takeError());
-      int64_t need = layout->requiredAlignment(); // at least 128, which tensor copies need (PTX ISA 5.5.7)
+      int64_t need = layout->requiredAlignment(); // at least 128, which tensor copies need
       alignment = std::max(alignment, need);
       end = llvm::alignTo(end, need);
       storage.offsets.push_back(end);
@@ -219,17 +219,17 @@ struct Lowering {
 
   /// What control flow carries of a token is its stage: gives such values their new type and their sources the stage.
   void carryStages() {
-    Type i32 = builder.getI32Type(), token = warp::TokenType::get(function.getContext());
+    Type i32 = builder.getI32Type();
     function.walk([&](Operation *op) {
       for (Region &region : op->getRegions())
         for (Block &block : region)
           for (BlockArgument argument : block.getArguments())
-            if (argument.getType() == token)
+            if (isa<warp::TokenType>(argument.getType()))
               argument.setType(i32);
       if (isa<warp::AcquireOp>(op))
         return;
       for (OpResult result : op->getResults())
-        if (result.getType() == token)
+        if (isa<warp::TokenType>(result.getType()))
           result.setType(i32);
       if (isa<warp::SlotOp, warp::ReleaseOp>(op))
         return;

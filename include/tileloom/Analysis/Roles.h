@@ -27,6 +27,9 @@ inline constexpr llvm::StringLiteral barrierAttrName = "nv.barrier";
 /// Attribute of a function: threads of a CTA.
 inline constexpr llvm::StringLiteral threadsAttrName = "nv.threads";
 
+/// CTAs that a kernel's launch wants on each SM at once (1 without a launch attribute).
+int64_t ctasPerSm(mlir::Operation *function);
+
 } // namespace tileloom
 
 #endif // TILELOOM_ANALYSIS_ROLES_H

@@ -129,6 +129,8 @@ func.func @lowered(%i: i32, %phase: i32) {
   nv.mbarrier.arrive %b1 by warp
   // CHECK: nv.named_barrier
   nv.named_barrier
+  // CHECK: nv.warp_sync
+  nv.warp_sync
   // CHECK: nv.fence.proxy
   nv.fence.proxy
   // CHECK: nv.setmaxreg 240 increase

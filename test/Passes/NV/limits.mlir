@@ -27,6 +27,15 @@ func.func @all_of_shared() {
 
 // -----
 
+// Two CTAs on an SM share its 228 KiB, of which each costs 1 KiB more than it has.
+// expected-error@+1 {{shared memory: need 116736 bytes, have 115712 with 2 CTAs an SM: ab 114 x 1024;}}
+func.func @shared_by_two() attributes {warp.launch = #warp.launch<perSm = 2>} {
+  %0 = nv.alloc 114 x 1024 align 1024 {name = "ab"} : i32
+  return
+}
+
+// -----
+
 // Registers move between warpgroups within what the launch gave: 384 threads get 168 each, 64512 in all.
 func.func @pool() {
   // expected-error@+1 {{register pool: need 65536, have 64512 (384 threads x 168 at launch): @math 128 x 240; @math 128 x 240; @load 128 x 32; setmaxnreg.inc would wait for ever}}
@@ -45,6 +54,29 @@ func.func @pool_of_384() {
   warp.specialize {
     warp.role @math warps(4) replicas(2) registers(240) { }
     warp.role @load warps(1) registers(24) { }
+  }
+  return
+}
+
+// -----
+
+func.func @pool_of_two() attributes {warp.launch = #warp.launch<perSm = 2>} {
+  // expected-error@+1 {{register pool: need 33792, have 32768 (256 threads x 128 at launch): @math 128 x 240; @load 128 x 24;}}
+  warp.specialize {
+    warp.role @math warps(4) registers(240) { }
+    warp.role @load warps(1) registers(24) { }
+  }
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func.func @cap_of_two
+// CHECK-SAME: nv.max_registers = 128 : i64, nv.threads = 160
+func.func @cap_of_two() attributes {warp.launch = #warp.launch<perSm = 2>} {
+  warp.specialize {
+    warp.role @math warps(4) { }
+    warp.role @load warps(1) { }
   }
   return
 }
@@ -94,6 +126,16 @@ func.func @threads() {
   warp.specialize {
     warp.role @math warps(4) replicas(8) { }
     warp.role @load warps(1) { }
+  }
+  return
+}
+
+// -----
+
+func.func @threads_of_an_sm() attributes {warp.launch = #warp.launch<perSm = 3>} {
+  // expected-error@+1 {{threads: expected at most 2048 on an SM, found 3 CTAs of 768}}
+  warp.specialize {
+    warp.role @math warps(4) replicas(6) { }
   }
   return
 }

@@ -4,7 +4,7 @@
 !wide = !nv.memdesc<128x64xbf16, #nv.smem<swizzle = 128>>
 
 // A channel: one barrier a slot on each ring. The load's side arrives once and expects the bytes of both loads before the first of them;
-// the other side counts one arrival for each of the 2 x 4 warps.
+// the other side counts one arrival for each of the 2 x 4 warps, after the warp's threads have met.
 // CHECK-LABEL: func.func @channel
 func.func @channel(%A: !tile.desc<64x64xbf16>, %B: !tile.desc<128x64xbf16>, %i: i32, %stage: i32, %phase: i32) {
   // CHECK: %[[AB:.*]] = nv.alloc 3 x 24576 align 1024
@@ -38,7 +38,8 @@ func.func @channel(%A: !tile.desc<64x64xbf16>, %B: !tile.desc<128x64xbf16>, %i: 
       // CHECK-NEXT: %[[FULL:.*]] = nv.barrier_at %[[READY]][%[[S]]]
       // CHECK-NEXT: nv.mbarrier.wait %[[FULL]], %[[P]]
       // CHECK: nv.local_load
-      // CHECK: %[[EMPTY:.*]] = nv.barrier_at %[[FREE]][%[[S]]]
+      // CHECK: nv.warp_sync
+      // CHECK-NEXT: %[[EMPTY:.*]] = nv.barrier_at %[[FREE]][%[[S]]]
       // CHECK-NEXT: nv.mbarrier.arrive %[[EMPTY]] by warp{{$}}
       %t = warp.acquire %ready at(%stage, %phase)
       %a, %c = warp.slot %t : !smem, !wide

@@ -1301,3 +1301,55 @@ func.func @bulk_read_order(%n: i32) {
   }
   return
 }
+
+// -----
+
+// The loop may issue no product: then the newest one in flight is that of the slot.
+func.func @other_products(%n: i32, %q: !nv.memdesc<64x64xbf16>) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c3 = arith.constant 3 : i32
+  %b = warp.buffer : !warp.buffer<2 x [64x64xbf16]>
+  %ring = warp.ring released %b : !warp.buffer<2 x [64x64xbf16]>
+  warp.specialize {
+    warp.role @math warps(4) {
+      scf.for %k = %c0 to %c3 step %c1 : i32 {
+        %t = warp.acquire %ring
+        %v = warp.slot %t : !nv.memdesc<64x64xbf16>
+        // expected-note@+1 {{still in flight}}
+        %d = nv.wgmma %v, %v : !nv.memdesc<64x64xbf16>, !nv.memdesc<64x64xbf16> -> tensor<64x64xf32>
+        scf.for %j = %c0 to %n step %c1 : i32 {
+          %e = nv.wgmma %q, %q : !nv.memdesc<64x64xbf16>, !nv.memdesc<64x64xbf16> -> tensor<64x64xf32>
+        }
+        nv.wgmma.wait pending(1)
+        // expected-error@+1 {{expected an nv.wgmma.wait that covers the last nv.wgmma that reads the slot, found none before the release with %arg0 = 0}}
+        warp.release %t to %ring wgmma
+        nv.wgmma.wait pending(0)
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+// A branch may issue it or not.
+func.func @other_branch(%p: i1, %q: !nv.memdesc<64x64xbf16>) {
+  %b = warp.buffer : !warp.buffer<2 x [64x64xbf16]>
+  %ring = warp.ring released %b : !warp.buffer<2 x [64x64xbf16]>
+  warp.specialize {
+    warp.role @math warps(4) {
+      %t = warp.acquire %ring
+      %v = warp.slot %t : !nv.memdesc<64x64xbf16>
+      // expected-note@+1 {{still in flight}}
+      %d = nv.wgmma %v, %v : !nv.memdesc<64x64xbf16>, !nv.memdesc<64x64xbf16> -> tensor<64x64xf32>
+      scf.if %p {
+        %e = nv.wgmma %q, %q : !nv.memdesc<64x64xbf16>, !nv.memdesc<64x64xbf16> -> tensor<64x64xf32>
+      }
+      nv.wgmma.wait pending(1)
+      // expected-error@+1 {{found none before the release with %arg0 = 0}}
+      warp.release %t to %ring wgmma
+    }
+  }
+  return
+}

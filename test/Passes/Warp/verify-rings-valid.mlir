@@ -669,3 +669,31 @@ func.func @bulk_read(%n: i32) {
   }
   return
 }
+
+// -----
+
+// Products of other tiles stay in flight behind the one that reads the slot: always one at least.
+// CHECK-LABEL: @other_products
+func.func @other_products(%n: i32, %q: !nv.memdesc<64x64xbf16>) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c3 = arith.constant 3 : i32
+  %b = warp.buffer : !warp.buffer<2 x [64x64xbf16]>
+  %ring = warp.ring released %b : !warp.buffer<2 x [64x64xbf16]>
+  warp.specialize {
+    warp.role @math warps(4) {
+      scf.for %k = %c0 to %c3 step %c1 : i32 {
+        %t = warp.acquire %ring
+        %v = warp.slot %t : !nv.memdesc<64x64xbf16>
+        %d = nv.wgmma %v, %v : !nv.memdesc<64x64xbf16>, !nv.memdesc<64x64xbf16> -> tensor<64x64xf32>
+        scf.for %j = %c0 to %n step %c1 : i32 {
+          %e = nv.wgmma %q, %q : !nv.memdesc<64x64xbf16>, !nv.memdesc<64x64xbf16> -> tensor<64x64xf32>
+        }
+        %f = nv.wgmma %q, %q : !nv.memdesc<64x64xbf16>, !nv.memdesc<64x64xbf16> -> tensor<64x64xf32>
+        nv.wgmma.wait pending(1)
+        warp.release %t to %ring wgmma
+      }
+    }
+  }
+  return
+}

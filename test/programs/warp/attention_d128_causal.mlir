@@ -13,7 +13,7 @@
 !rest = tensor<32x96xf32>
 !row = tensor<32xf32>
 !sum = tensor<32x8xf32>
-!ticket = !warp.buffer<2 x [4xi32]>
+!ticket = !warp.buffer<1 x [4xi32]>
 
 func.func @attention_causal(%Q: !box, %K: !box, %V: !box, %O: !tile.desc<1x64x1x128xbf16>, %lse: i64 {tile.pointer = f32},
                             %counter: i64 {tile.pointer = i32}, %heads: i32, %length: i32, %pairs: i32, %tiles: i32,

@@ -1,0 +1,59 @@
+// RUN: kernel-opt %s --convert-ptx --split-input-file | FileCheck %s
+
+// Descriptors, from zero: scale-d is the immediate 0 and no accumulator goes in. 16-bit operands say their major order.
+// CHECK-LABEL: llvm.func @from_zero
+llvm.func @from_zero(%a: i64, %b: i64) {
+  // CHECK: llvm.inline_asm has_side_effects asm_dialect = att
+  // CHECK-SAME: "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {$0, $1, $2, $3}, $4, $5, 0, 1, 1, 0, 1;", "=f,=f,=f,=f,l,l" %{{.*}}, %{{.*}} : (i64, i64)
+  // CHECK: llvm.extractvalue %{{.*}}[0]
+  // CHECK: llvm.extractvalue %{{.*}}[3]
+  %d:4 = ptx.wgmma n 8 k 16 bf16 bf16 f32 a(%a : i64) b(%b) {trans_b} -> f32, f32, f32, f32
+  // Tied one by one.
+  // CHECK: "wgmma.wait_group.sync.aligned 0;", "=f,=f,=f,=f,0,1,2,3"
+  %w:4 = ptx.wgmma_wait 0, %d#0, %d#1, %d#2, %d#3 : f32, f32, f32, f32
+  llvm.return
+}
+
+// -----
+
+// A in registers has no major order of its own; accumulators are tied to the results; the predicate is an operand.
+// CHECK-LABEL: llvm.func @registers
+llvm.func @registers(%a: i32, %b: i64, %c: f32, %p: i1) {
+  // CHECK: "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {$0, $1, $2, $3}, {$8, $9, $10, $11}, $12, $13, 1, 1, 1;", "=f,=f,=f,=f,0,1,2,3,r,r,r,r,l,b"
+  %d:4 = ptx.wgmma n 8 k 16 f16 f16 f32 a(%a, %a, %a, %a : i32, i32, i32, i32) b(%b) acc(%c, %c, %c, %c : f32, f32, f32, f32)
+    scale_d(%p) {trans_b} -> f32, f32, f32, f32
+  llvm.return
+}
+
+// -----
+
+// 8-bit operands are K-major: no flags. Accumulators go on with scale-d 1.
+// CHECK-LABEL: llvm.func @fp8
+llvm.func @fp8(%a: i64, %b: i64, %c: f32) {
+  // CHECK: "wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e5m2 {$0, $1, $2, $3}, $8, $9, 1, 1, 1;", "=f,=f,=f,=f,0,1,2,3,l,l"
+  %d:4 = ptx.wgmma n 8 k 32 e4m3 e5m2 f32 a(%a : i64) b(%b) acc(%c, %c, %c, %c : f32, f32, f32, f32) -> f32, f32, f32, f32
+  llvm.return
+}
+
+// -----
+
+// Integers have no signs to choose either.
+// CHECK-LABEL: llvm.func @integers
+llvm.func @integers(%a: i64, %b: i64) {
+  // CHECK: "wgmma.mma_async.sync.aligned.m64n8k32.s32.s8.u8 {$0, $1, $2, $3}, $4, $5, 0;", "=r,=r,=r,=r,l,l"
+  %d:4 = ptx.wgmma n 8 k 32 s8 u8 i32 a(%a : i64) b(%b) -> i32, i32, i32, i32
+  llvm.return
+}
+
+// -----
+
+// A wait without values; and one that a store which never happens keeps behind %x.
+// CHECK-LABEL: llvm.func @waits
+llvm.func @waits(%x: f32, %scratch: !llvm.ptr<3>) {
+  // CHECK: llvm.inline_asm has_side_effects asm_dialect = att "wgmma.wait_group.sync.aligned 1;", ""
+  ptx.wgmma_wait 1
+  // CHECK: "{ .reg .pred p; {{.*}} @p st.shared.b32 [$0], t; }", "r,f" %{{.*}}, %{{.*}} : (!llvm.ptr<3>, f32)
+  // CHECK-NEXT: "wgmma.wait_group.sync.aligned 0;", "=f,0"
+  %w = ptx.wgmma_wait 0 after(%x, %scratch : !llvm.ptr<3>), %x : f32
+  llvm.return
+}
