@@ -29,22 +29,31 @@ public:
     if (clusterSizeOf(op) > 1)
       bits = math.bitAnd(bits, 0x3fff);
     mlir::Value low = math.add(bits, static_cast<int64_t>(encoded & 0xffffffff));
-    std::string text = "mov.b64 $0, {$1, " + std::to_string(static_cast<int32_t>(encoded >> 32)) + "};";
-    first = mlir::LLVM::InlineAsmOp::create(
-                builder, loc, builder.getI64Type(), low, text, "=l,r", /*has_side_effects=*/false, /*is_align_stack=*/false,
-                mlir::LLVM::TailCallKind::None,
-                mlir::LLVM::AsmDialectAttr::get(builder.getContext(), mlir::LLVM::AsmDialect::AD_ATT), mlir::ArrayAttr())
-                .getResult(0);
+    first = assemble("mov.b64 $0, {$1, " + std::to_string(static_cast<int32_t>(encoded >> 32)) + "};", "=l,r", low);
   }
 
-  /// Of the instruction operand `bytes` after the start of the tile.
+  /// Of the instruction operand `bytes` after the start of the tile, as an operand of an assembly call.
   mlir::Value at(int64_t bytes) {
     if (!bytes)
       return first;
     return mlir::arith::AddIOp::create(builder, loc, first, mlir::arith::ConstantIntOp::create(builder, loc, bytes / 16, 64));
   }
 
+  /// The same as an operand of an intrinsic: LLVM takes descriptors of tcgen05 for addresses and would print the sum as the operand
+  /// (`%rd8+2`), which the PTX ISA does not have for registers.
+  mlir::Value inRegister(int64_t bytes) {
+    return bytes ? assemble("add.s64 $0, $1, " + std::to_string(bytes / 16) + ";", "=l,l", first) : first;
+  }
+
 private:
+  mlir::Value assemble(llvm::StringRef text, llvm::StringRef constraints, mlir::Value operand) {
+    return mlir::LLVM::InlineAsmOp::create(
+               builder, loc, builder.getI64Type(), operand, text, constraints, /*has_side_effects=*/false,
+               /*is_align_stack=*/false, mlir::LLVM::TailCallKind::None,
+               mlir::LLVM::AsmDialectAttr::get(builder.getContext(), mlir::LLVM::AsmDialect::AD_ATT), mlir::ArrayAttr())
+        .getResult(0);
+  }
+
   mlir::OpBuilder &builder;
   mlir::Location loc;
   mlir::Value first;

@@ -73,7 +73,7 @@ struct OperandValues {
   }
   Value at(int64_t step) {
     if (descriptors)
-      return descriptors->at(operand.offsets[step]);
+      return descriptors->inRegister(operand.offsets[step]);
     return tensorPointer(builder, loc, operand.address, operand.offsets[step]);
   }
   OpBuilder &builder;
@@ -207,7 +207,7 @@ struct CpPattern : Pattern<nv::Tcgen05CpOp> {
       for (int64_t i = 0; i < pieces; ++i)
         NVVM::Tcgen05CpOp::create(builder, loc, form.first, groupKind(op.getCtaGroup()), form.second, NVVM::Tcgen05CpSrcFormatAttr(),
                                   tensorPointer(builder, loc, adaptor.getTarget(), i * piece.columns),
-                                  descriptors.at(i * piece.rows * piece.bytes));
+                                  descriptors.inRegister(i * piece.rows * piece.bytes));
     });
     rewriter.eraseOp(op);
     return success();
