@@ -33,20 +33,25 @@ void buildWarpStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(warp::createWarpVerifyRings());
+  pm.addPass(warp::createWarpDrainRings());
   pm.addPass(warp::createWarpAssignStagePhase());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 }
 
 void buildNVStage(OpPassManager &pm, const PipelineOptions &options) {
+  pm.addPass(nv::createNVCheckTarget({options.chip}));
+  pm.addPass(nv::createNVAssignTensorMemory());
   pm.addPass(nv::createNVAssignLayouts());
   pm.addPass(nv::createNVInsertFences());
+  pm.addPass(nv::createNVInsertTcgen05Fences());
   pm.addPass(nv::createNVLowerRings());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(nv::createNVAssignWarps());
+  pm.addPass(nv::createNVAllocateTensorMemory());
   pm.addPass(nv::createNVAllocateShared());
-  pm.addPass(nv::createNVHoistDescriptors());
+  pm.addPass(nv::createNVHoistDescriptors({options.chip}));
 }
 
 void buildEmitStage(OpPassManager &pm, const PipelineOptions &options) {

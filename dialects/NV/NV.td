@@ -78,11 +78,22 @@ def NV_BlockedAttr : NV_Layout<"Blocked", "blocked"> {
   let assemblyFormat = [{`<` `[` $sizePerThread `]` `,` `[` $threadsPerWarp `]` `,` `[` $warpsPerRole `]` `,` `[` $order `]` `>`}];
 }
 
+def NV_TmemShape : I32EnumAttr<"TmemShape", "lanes x bits of tcgen05.ld and st", [
+    I32EnumAttrCase<"S32x32b", 0, "s32x32b">, I32EnumAttrCase<"S16x64b", 1, "s16x64b">,
+    I32EnumAttrCase<"S16x128b", 2, "s16x128b">, I32EnumAttrCase<"S16x256b", 3, "s16x256b">]> {
+  let cppNamespace = "::tileloom::nv";
+}
+
 def NV_TmemLoadAttr : NV_Layout<"TmemLoad", "tmem_load"> {
-  let summary = "What tcgen05.ld.32x32b gives: thread = row, registers = columns";
-  let description = [{PTX ISA 9.7.16.8: warp w of a warpgroup holds rows 32w … 32w+31.}];
-  let parameters = (ins DefaultValuedParameter<"int64_t", "4">:$warps);
-  let assemblyFormat = "(`<` struct($warps)^ `>`)?";
+  let summary = "What tcgen05.ld gives: with the shape 32x32b, thread = row and registers = columns";
+  let description = [{
+    PTX ISA 9.7.16.8: warp w of a warpgroup holds rows 32w … 32w+31 (16w … 16w+15 of a tile of 64 rows, in the 16-lane shapes).
+    `bits` is the width of the elements in tensor memory; conversions keep it, since they keep the places.
+  }];
+  let parameters = (ins DefaultValuedParameter<"int64_t", "4">:$warps,
+                        DefaultValuedParameter<"TmemShape", "TmemShape::S32x32b">:$shape,
+                        DefaultValuedParameter<"int64_t", "32">:$bits);
+  let assemblyFormat = "(`<` struct($warps, $shape, $bits)^ `>`)?";
 }
 
 def NV_SliceAttr : NV_Layout<"Slice", "slice"> {
@@ -116,6 +127,23 @@ def NV_SmemAttr : NV_Layout<"Smem", "smem"> {
                         DefaultValuedParameter<"int64_t", "0">:$rows);
   let assemblyFormat = "`<` struct($swizzle, $transposed, $rows) `>`";
   let genVerifyDecl = 1;
+}
+
+def NV_TmemForm : I32EnumAttr<"TmemForm", "how elements lie in tensor memory", [
+    I32EnumAttrCase<"Accumulator", 0, "accumulator">, I32EnumAttrCase<"Operand", 1, "operand">,
+    I32EnumAttrCase<"Scales", 2, "scales">]> {
+  let cppNamespace = "::tileloom::nv";
+}
+
+def NV_TmemAttr : NV_Layout<"Tmem", "tmem"> {
+  let summary = "A tile in tensor memory";
+  let description = [{
+    PTX ISA 9.7.16.10: `accumulator` has an element in each 32-bit column, `operand` packs narrower ones densely, `scales` has four scale
+    factors of a row in a word and the rows in all four quadrants of lanes. 128 rows are lanes; 64 rows are the
+    first 16 lanes of each quadrant.
+  }];
+  let parameters = (ins "TmemForm":$form);
+  let assemblyFormat = "`<` $form `>`";
 }
 
 class NV_Type<string name, string typeMnemonic> : TypeDef<NV_Dialect, name> {

@@ -57,17 +57,20 @@ def NV_TmaLoadOp : NV_Op<"tma.load", [NV_SingleThread, AttrSizedOperandSegments]
   let description = [{
     Coordinates are elements, outermost dimension first; elements outside the tensor are filled with zero. The box's unit
     dimensions are dropped in the view. Completion is counted in bytes on the barrier of the ring that the slot is
-    released to (`barrier`, once `nv-lower-rings` has run).
+    released to (`barrier`, once `nv-lower-rings` has run). With `multicast` the CTAs of the cluster whose bits are set get the
+    box, each at the same place and counted on its own barrier. With `pair` the bytes count on the barrier of the even CTA of
+    the pair (set by `nv-lower-rings`).
 
     ```mlir
     nv.tma.load %A[%i, %k] to %a cache(evict_last) : !tile.desc<128x64xbf16>, !nv.memdesc<128x64xbf16>
     ```
   }];
   let arguments = (ins AnyType:$desc, Variadic<I32>:$coordinates, NV_MemDescType:$view,
-                       Optional<NV_BarrierType>:$barrier, Optional<I16>:$multicast, OptionalAttr<NV_CacheHint>:$cache);
+                       Optional<NV_BarrierType>:$barrier, Optional<I16>:$multicast, OptionalAttr<NV_CacheHint>:$cache,
+                       UnitAttr:$pair);
   let assemblyFormat = [{
     $desc `[` $coordinates `]` `to` $view (`barrier` `(` $barrier^ `)`)? (`multicast` `(` $multicast^ `)`)?
-    (`cache` `(` $cache^ `)`)? attr-dict `:` type($desc) `,` type($view)
+    (`cache` `(` $cache^ `)`)? (`pair` $pair^)? attr-dict `:` type($desc) `,` type($view)
   }];
   let hasVerifier = 1;
 }
@@ -451,14 +454,6 @@ def NV_NamedBarrierOp : NV_Op<"named_barrier"> {
   let assemblyFormat = "attr-dict";
 }
 
-def NV_WarpSyncOp : NV_Op<"warp_sync"> {
-  let summary = "Waits for the threads of the executing warp";
-  let description = [{
-    Orders their memory accesses before what one of them does next for all (an arrival): a warp's threads may have diverged.
-  }];
-  let assemblyFormat = "attr-dict";
-}
-
 def NV_FenceProxyOp : NV_Op<"fence.proxy"> {
   let summary = "Orders this thread's ordinary shared memory accesses before later asynchronous ones";
   let assemblyFormat = "attr-dict";
@@ -469,5 +464,8 @@ def NV_SetMaxRegistersOp : NV_Op<"setmaxreg", [NV_SingleThread]> {
   let arguments = (ins I64Attr:$count, UnitAttr:$increase);
   let assemblyFormat = "$count (`increase` $increase^)? attr-dict";
 }
+
+include "dialects/NV/ClusterOps.td"
+include "dialects/NV/Tcgen05Ops.td"
 
 #endif // TILELOOM_DIALECTS_NV_OPS_TD

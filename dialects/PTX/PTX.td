@@ -60,4 +60,25 @@ def PTX_WgmmaWaitOp : PTX_Op<"wgmma_wait", [AttrSizedOperandSegments, AllTypesMa
   let hasVerifier = 1;
 }
 
+def PTX_TmemLoadOp : PTX_Op<"tmem_load"> {
+  let summary = "tcgen05.ld, one instruction";
+  let description = [{
+    A result for each 32-bit register. NVVM's op gives a vector, which LLVM takes apart into 64-bit pairs before the wait, and so
+    reads registers that are still being written.
+  }];
+  let arguments = (ins StrAttr:$shape, I64Attr:$count, I32:$address);
+  let results = (outs Variadic<AnyType>:$results);
+  let assemblyFormat = "$shape `x` $count `[` $address `]` attr-dict `:` type($results)";
+}
+
+def PTX_TmemWaitLoadOp : PTX_Op<"tmem_wait_load", [AllTypesMatch<["inputs", "results"]>]> {
+  let summary = "tcgen05.wait::ld with the values that it completes";
+  let description = [{
+    The results are the inputs, usable from here on. NVVM's op has no operands: LLVM would move readers before it.
+  }];
+  let arguments = (ins Variadic<AnyType>:$inputs);
+  let results = (outs Variadic<AnyType>:$results);
+  let assemblyFormat = "($inputs^ `:` type($inputs))? attr-dict";
+}
+
 #endif // TILELOOM_DIALECTS_PTX_TD

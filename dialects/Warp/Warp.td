@@ -128,8 +128,12 @@ def Warp_RingOp : Warp_Op<"ring"> {
   let summary = "Declares the right to use the slots of a buffer";
   let description = [{
     The rings of one buffer form a cycle along which every slot travels. Exactly one ring of a cycle starts
-    `released`: its slots are all free at the start. `scope` says which CTAs hand over to each other: a release to a ring of
-    scope `cluster` or `pair` arrives in every CTA that acquires from it, and a slot there waits for the releases of all CTAs.
+    `released`: its slots are all free at the start. `scope` says which CTAs hand over to each other:
+    - `cta`: each CTA for itself;
+    - `pair`: two CTAs of a 2-CTA product. Who waits for a slot in a `leader` role waits for both CTAs; a release by a `leader` role
+      goes to both. Loads count in the even CTA where a `leader` role waits for them;
+    - `cluster`: all CTAs. A release arrives in every CTA, and a slot has come when all CTAs have released it: for slots
+      that CTAs fill for each other (multicast).
 
     ```mlir
     %free = warp.ring released %ab
@@ -139,7 +143,7 @@ def Warp_RingOp : Warp_Op<"ring"> {
   let arguments = (ins Warp_BufferType:$buffer, UnitAttr:$released,
                        DefaultValuedAttr<Warp_Scope, "Scope::Cta">:$scope);
   let results = (outs Warp_RingType:$ring);
-  let assemblyFormat = "(`released` $released^)? $buffer attr-dict `:` type($buffer)";
+  let assemblyFormat = "(`released` $released^)? $buffer (`scope` `(` $scope^ `)`)? attr-dict `:` type($buffer)";
 }
 
 def Warp_OrderOp : Warp_Op<"order"> {
@@ -287,8 +291,8 @@ def Warp_RoleOp : Warp_Op<"role", [HasParent<"SpecializeOp">, NoTerminator, Sing
     - `warps`: warps of one replica (1, or a multiple of 4 for roles that use warpgroup instructions);
     - `replicas`: copies of the role, each with `warps` warps; `warp.replica_index` tells them apart;
     - `registers`: per-thread budget set with `setmaxnreg`; all roles give one or none does;
-    - only kernel arguments, constants, buffers, rings and orders may be used from outside;
-    - with the attribute `leader` the role runs in CTA 0 of the cluster only.
+    - `leader`: runs in the even CTA of each pair only, for both (what issues tcgen05 operations of a pair);
+    - only kernel arguments, constants, buffers, rings and orders may be used from outside.
 
     A role of one warp whose operations are all issued by one thread (copies, tcgen05, ring operations on them) runs in
     one elected thread.
@@ -299,11 +303,11 @@ def Warp_RoleOp : Warp_Op<"role", [HasParent<"SpecializeOp">, NoTerminator, Sing
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, ConfinedAttr<I64Attr, [IntPositive]>:$warps,
                        DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$replicas,
-                       OptionalAttr<I64Attr>:$registers);
+                       OptionalAttr<I64Attr>:$registers, UnitAttr:$leader);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `warps` `(` $warps `)` (`replicas` `(` $replicas^ `)`)? (`registers` `(` $registers^ `)`)?
-    attr-dict-with-keyword $body
+    (`leader` $leader^)? attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;

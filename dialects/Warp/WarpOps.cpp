@@ -151,7 +151,7 @@ LogicalResult RoleOp::verifyRegions() {
       Operation *def = operand.getDefiningOp();
       bool argument = !def && isa<FunctionOpInterface>(operand.getParentBlock()->getParentOp());
       if (argument || (def && (def->hasTrait<OpTrait::ConstantLike>() ||
-                               isa<BufferOp, RingOp, OrderOp, nv::AllocOp>(def) ||
+                               isa<BufferOp, RingOp, OrderOp, nv::AllocOp, nv::TmemAllocOp>(def) ||
                                // what they lower to: constant addresses in shared memory
                                def->getDialect()->getNamespace() == "llvm")))
         continue;

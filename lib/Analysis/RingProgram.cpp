@@ -270,23 +270,8 @@ LogicalResult RingProgram::checkStructure() const {
   LogicalResult result = success();
   for (Operation *op : sites) {
     int32_t index = ringOf.lookup(ringOperand(op));
-    const RingInfo &ring = rings[index];
     if (isa<warp::StoreOp>(op) && failed(checkWholeSlot(op, index)))
       return failure();
-    auto release = dyn_cast<warp::ReleaseOp>(op);
-    if (!release || release.getKind() != warp::ReleaseKind::BulkRead)
-      continue;
-    auto role = op->getParentOfType<warp::RoleOp>();
-    for (int32_t acquirer : ring.acquirers) {
-      warp::RoleOp other = roles[acquirer].op;
-      if (other != role) {
-        InFlightDiagnostic diag = release.emitOpError("bulk_read: expected a ring that only role @")
-                                  << role.getSymName() << " acquires, found one that role @"
-                                  << other.getSymName() << " acquires too";
-        diag.attachNote(ring.value.getLoc()) << "the ring is here";
-        result = failure();
-      }
-    }
   }
   for (Operation *op : touchers) {
     auto store = dyn_cast<nv::LocalStoreOp>(op);

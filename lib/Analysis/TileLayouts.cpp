@@ -48,7 +48,7 @@ Expected<RegisterLayout> tileloom::registerLayout(Attribute attribute, ArrayRef<
                                    blocked.getWarpsPerRole(), order);
   }
   if (auto tmem = dyn_cast_or_null<nv::TmemLoadAttr>(attribute))
-    return RegisterLayout::tmemLoad32x32b(shape, tmem.getWarps());
+    return RegisterLayout::tmem(accessShape(tmem.getShape()), shape, tmem.getWarps(), tmem.getBits());
   if (auto slice = dyn_cast_or_null<nv::SliceAttr>(attribute))
     return sliceLayout(slice, shape, bits);
   if (auto slot = dyn_cast_or_null<nv::RowSlotAttr>(attribute)) {
@@ -81,11 +81,66 @@ Expected<SharedLayout> tileloom::sharedLayout(nv::MemDescType type) {
   Expected<layout::Swizzle> swizzle = layout::swizzleFromBytes(smem.getSwizzle());
   if (!swizzle)
     return swizzle.takeError();
-  Expected<SharedLayout> result =
-      SharedLayout::create(shape, tile::elementBits(type.getElementType()), *swizzle);
+  unsigned bits = tile::elementBits(type.getElementType());
+  if (bits == 4 && shape.back() % 2 == 0) { // two in a byte, in K order
+    bits = 8;
+    shape.back() /= 2;
+  }
+  Expected<SharedLayout> result = SharedLayout::create(shape, bits, *swizzle);
   if (!result || !smem.getTransposed())
     return result;
   return result->transposed();
+}
+
+Expected<SmallVector<layout::TmaBox, 4>> tileloom::tmaBoxes(nv::MemDescType type) {
+  Expected<SharedLayout> whole = sharedLayout(type);
+  if (!whole)
+    return whole.takeError();
+  SmallVector<int64_t> shape = squeezeShape(type.getShape());
+  int64_t perByte = tile::elementBits(type.getElementType()) == 4 ? 2 : 1;
+  shape.back() /= perByte;
+  bool slice = whole->shape() != ArrayRef<int64_t>(shape) && whole->major() == layout::Major::K;
+  Expected<SharedLayout> part = slice ? SharedLayout::create(shape, whole->elementBits(), whole->swizzle()) : *whole;
+  if (!part)
+    return part.takeError();
+  Expected<SmallVector<layout::TmaBox, 4>> boxes = part->tmaBoxes();
+  if (!boxes)
+    return boxes.takeError();
+  for (layout::TmaBox &box : *boxes) {
+    // Columns of atoms are as far apart as in the allocation.
+    box.byteOffset += box.origin[0] / box.extents[0] * (whole->rowCount() - part->rowCount()) * whole->atomBytes();
+    box.extents[0] *= perByte;
+    box.origin[0] *= perByte;
+  }
+  return boxes;
+}
+
+Expected<layout::TensorMemoryLayout> tileloom::tensorMemoryLayout(nv::MemDescType type) {
+  auto tmem = dyn_cast_or_null<nv::TmemAttr>(type.getLayout());
+  if (!tmem)
+    return llvm::createStringError("expected a tensor memory layout on the tile, found none");
+  int64_t rows = type.getShape()[0], columns = type.getShape()[1];
+  switch (tmem.getForm()) {
+  case nv::TmemForm::Accumulator:
+    return layout::TensorMemoryLayout::accumulator(rows, columns, /*ctaGroup=*/1);
+  case nv::TmemForm::Operand:
+    return layout::TensorMemoryLayout::operandA(rows, columns, tile::elementBits(type.getElementType()), /*ctaGroup=*/1);
+  case nv::TmemForm::Scales:
+    return layout::TensorMemoryLayout::scalesB(rows, columns);
+  }
+  llvm_unreachable("unknown form");
+}
+
+layout::TmemShape tileloom::accessShape(nv::TmemShape shape) { return static_cast<layout::TmemShape>(shape); }
+
+nv::TmemLoadAttr tileloom::tensorMemoryRegisters(nv::MemDescType type, int64_t warps) {
+  auto tmem = dyn_cast_or_null<nv::TmemAttr>(type.getLayout());
+  bool packed = tmem && tmem.getForm() == nv::TmemForm::Operand;
+  // The 16-lane shape whose fragments are those of wgmma: stmatrix can write them on.
+  if (type.getShape()[0] == 64)
+    return nv::TmemLoadAttr::get(type.getContext(), warps, nv::TmemShape::S16x256b,
+                                 packed ? tile::elementBits(type.getElementType()) : 32);
+  return nv::TmemLoadAttr::get(type.getContext(), warps, nv::TmemShape::S32x32b, 32);
 }
 
 SmallVector<int64_t> tileloom::squeezeShape(ArrayRef<int64_t> shape) {

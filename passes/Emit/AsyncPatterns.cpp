@@ -54,24 +54,27 @@ struct TmaLoadPattern : Pattern<nv::TmaLoadOp> {
   LogicalResult matchAndRewrite(nv::TmaLoadOp op, Adaptor adaptor, ConversionPatternRewriter &rewriter) const override {
     if (!op.getBarrier())
       return op.emitOpError("expected a barrier: the slot's release of kind tma names it");
-    if (op.getMulticast())
-      return op.emitOpError("multicast: copies to several CTAs are not lowered yet");
-    auto layout = sharedLayout(op.getView().getType());
-    if (!layout)
-      return op.emitOpError() << llvm::toString(layout.takeError());
-    auto boxes = layout->tmaBoxes();
+    auto boxes = tmaBoxes(op.getView().getType());
     if (!boxes)
       return op.emitOpError() << llvm::toString(boxes.takeError());
     Location loc = op.getLoc();
     auto desc = cast<tile::DescType>(op.getDesc().getType());
+    bool cluster = op.getMulticast() || op.getPair();
     createIssued(rewriter, op, nv::Issuer::Role, [&](OpBuilder &builder) {
-      Value policy = cachePolicy(builder, loc, op.getCache());
+      Value policy = cachePolicy(builder, loc, op.getCache()), barrier = adaptor.getBarrier();
+      NVVM::CTAGroupKindAttr group;
+      if (op.getPair()) {
+        // cta_group::2 lets a copy count on the mbarrier of the peer (PTX ISA 9.7.9.25.5.2).
+        group = NVVM::CTAGroupKindAttr::get(getContext(), NVVM::CTAGroupKind::CTA_2);
+        barrier = sameBits(builder, loc, mapToCta(builder, loc, barrier, leaderRank(builder, loc)), 3);
+      }
       for (const layout::TmaBox &box : *boxes) {
         Value target = Scalar{builder, loc}.advance(adaptor.getView(), box.byteOffset);
+        if (cluster)
+          target = sameBits(builder, loc, target, 7);
         NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
-            builder, loc, target, adaptor.getDesc(), boxCoordinates(builder, loc, desc, op.getCoordinates(), box),
-            adaptor.getBarrier(), ValueRange(), Value(), policy, NVVM::TMALoadMode::TILE, /*isCTAOnly=*/true,
-            NVVM::CTAGroupKindAttr(), Value());
+            builder, loc, target, adaptor.getDesc(), boxCoordinates(builder, loc, desc, op.getCoordinates(), box), barrier,
+            ValueRange(), adaptor.getMulticast(), policy, NVVM::TMALoadMode::TILE, /*isCTAOnly=*/!cluster, group, Value());
       }
     });
     rewriter.eraseOp(op);
@@ -82,10 +85,7 @@ struct TmaLoadPattern : Pattern<nv::TmaLoadOp> {
 struct TmaStorePattern : Pattern<nv::TmaStoreOp> {
   using Pattern::Pattern;
   LogicalResult matchAndRewrite(nv::TmaStoreOp op, Adaptor adaptor, ConversionPatternRewriter &rewriter) const override {
-    auto layout = sharedLayout(op.getView().getType());
-    if (!layout)
-      return op.emitOpError() << llvm::toString(layout.takeError());
-    auto boxes = layout->tmaBoxes();
+    auto boxes = tmaBoxes(op.getView().getType());
     if (!boxes)
       return op.emitOpError() << llvm::toString(boxes.takeError());
     Location loc = op.getLoc();
@@ -192,15 +192,6 @@ struct NamedBarrierPattern : Pattern<nv::NamedBarrierOp> {
   }
 };
 
-struct WarpSyncPattern : Pattern<nv::WarpSyncOp> {
-  using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::WarpSyncOp op, Adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    rewriter.replaceOpWithNewOp<NVVM::SyncWarpOp>(op, Scalar{rewriter, op.getLoc()}.i32(-1));
-    return success();
-  }
-};
-
 struct FenceProxyPattern : Pattern<nv::FenceProxyOp> {
   using Pattern::Pattern;
   LogicalResult matchAndRewrite(nv::FenceProxyOp op, Adaptor, ConversionPatternRewriter &rewriter) const override {
@@ -214,6 +205,6 @@ struct FenceProxyPattern : Pattern<nv::FenceProxyOp> {
 
 void tileloom::emit::populateAsyncPatterns(TileTypeConverter &converter, RewritePatternSet &patterns) {
   patterns.add<TmaLoadPattern, TmaStorePattern, BulkCommitPattern, BulkWaitPattern, MBarrierInitPattern, MBarrierWaitPattern,
-               MBarrierArrivePattern, NamedBarrierPattern, WarpSyncPattern, FenceProxyPattern>(
+               MBarrierArrivePattern, NamedBarrierPattern, FenceProxyPattern>(
       converter, patterns.getContext());
 }

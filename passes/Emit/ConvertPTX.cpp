@@ -136,6 +136,29 @@ void lower(ptx::WgmmaWaitOp op) {
   op.erase();
 }
 
+void lower(ptx::TmemLoadOp op) {
+  OpBuilder builder(op);
+  Assembly assembly(builder, op.getLoc());
+  for (Type type : op.getResultTypes())
+    assembly.output(type);
+  size_t address = assembly.next();
+  assembly.input(op.getAddress());
+  op.replaceAllUsesWith(assembly.emit("tcgen05.ld.sync.aligned." + op.getShape().str() + ".x" + std::to_string(op.getCount()) +
+                                      ".b32 " + Assembly::list(0, op.getNumResults()) + ", [$" + std::to_string(address) + "];"));
+  op.erase();
+}
+
+void lower(ptx::TmemWaitLoadOp op) {
+  OpBuilder builder(op);
+  Assembly assembly(builder, op.getLoc());
+  for (Type type : op.getResultTypes())
+    assembly.output(type);
+  for (auto [i, value] : llvm::enumerate(op.getInputs()))
+    assembly.tie(value, i);
+  op.replaceAllUsesWith(assembly.emit("tcgen05.wait::ld.sync.aligned;"));
+  op.erase();
+}
+
 struct ConvertPTXPass : tileloom::emit::impl::ConvertPTXBase<ConvertPTXPass> {
   void runOnOperation() override {
     getOperation()->walk([](Operation *op) {
@@ -143,6 +166,10 @@ struct ConvertPTXPass : tileloom::emit::impl::ConvertPTXBase<ConvertPTXPass> {
         lower(wgmma);
       else if (auto wait = dyn_cast<ptx::WgmmaWaitOp>(op))
         lower(wait);
+      else if (auto load = dyn_cast<ptx::TmemLoadOp>(op))
+        lower(load);
+      else if (auto tmem = dyn_cast<ptx::TmemWaitLoadOp>(op))
+        lower(tmem);
     });
   }
 };

@@ -46,6 +46,9 @@ struct ConvertTilesPass : tileloom::emit::impl::ConvertTilesBase<ConvertTilesPas
     populateMemoryPatterns(converter, patterns);
     populateAsyncPatterns(converter, patterns);
     populateWgmmaPatterns(converter, patterns);
+    populateClusterPatterns(converter, patterns);
+    populateTcgen05Patterns(converter, patterns);
+    populateTensorMemoryPatterns(converter, patterns);
     populateFunctionOpInterfaceTypeConversionPattern<func::FuncOp>(patterns, converter);
 
     ConversionTarget target(*context);

@@ -1,7 +1,7 @@
 //===- FinalizeKernels.cpp - What LLVM and ptxas need to know about kernels ---------------===//
 //
-// In: kernels as llvm.func. Out: the entry attribute, the exact number of threads, and tensor maps as
-// constant parameters passed by value.
+// In: kernels as llvm.func. Out: the entry attribute, the exact number of threads, the cluster's CTAs,
+// and tensor maps as constant parameters passed by value.
 //
 // Registers: with setmaxnreg one CTA an SM at least (it is ignored without, ptxas C7508). Otherwise a
 // cap, because ptxas divides 65536 by the threads, while the hardware grants registers by
@@ -11,7 +11,7 @@
 
 #include "passes/Emit/Passes.h"
 
-#include "dialects/NV/NV.h"
+#include "dialects/Warp/Warp.h"
 #include "tileloom/Analysis/Roles.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -45,6 +45,10 @@ void finalize(LLVM::LLVMFuncOp function) {
       function->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(),
                         builder.getI32IntegerAttr(cap.getInt()));
   }
+  auto launch = function->getAttrOfType<warp::LaunchAttr>(warp::launchAttrName);
+  if (launch && launch.getCluster() > 1)
+    function->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(),
+                      builder.getDenseI32ArrayAttr({static_cast<int32_t>(launch.getCluster()), 1, 1}));
   for (unsigned index = 0; index < function.getNumArguments(); ++index) {
     bool tensorMap = function.getArgAttr(index, nv::tensorMapAttrName) != nullptr;
     // What the recipe has taken: the translation to LLVM IR warns of attributes that it does not know.

@@ -4,13 +4,14 @@
 // role; a role of one thread under elect.sync. The warp index is made uniform by a shuffle and the election is made once at
 // the role's entry, so that ptxas sees one thread.
 //
-// Kernel head: warp 0 initialises the barriers and makes them visible (fence.mbarrier_init, PTX ISA 9.7.13.4), then all threads meet.
+// A leader role runs in the even CTA of each pair. What comes before and after the roles is in KernelFrame.
 //
 //===--------------------------------------------------------------------------------------===//
 
 #include "passes/Emit/Passes.h"
 
 #include "dialects/Warp/Warp.h"
+#include "passes/Emit/KernelFrame.h"
 #include "tileloom/Analysis/Roles.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -47,23 +48,6 @@ struct RoleLowering {
   static int64_t firstWarp(warp::RoleOp role) { return role->getAttrOfType<IntegerAttr>(firstWarpAttrName).getInt(); }
   static int64_t warpsOf(warp::RoleOp role) { return role.getWarps() * role.getReplicas(); }
 
-  void initialiseBarriers() {
-    SmallVector<Operation *> inits;
-    function.walk([&](NVVM::MBarrierInitOp init) { inits.push_back(init); });
-    if (!inits.empty()) {
-      auto first = scf::IfOp::create(builder, loc, compare(arith::CmpIPredicate::eq, warp, 0), false);
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToStart(first.thenBlock());
-      Value elected = NVVM::ElectSyncOp::create(builder, loc, builder.getI1Type(), Value());
-      auto one = scf::IfOp::create(builder, loc, elected, false);
-      for (Operation *init : inits)
-        init->moveBefore(one.thenYield());
-      builder.setInsertionPoint(one.thenYield());
-      NVVM::FenceMbarrierInitOp::create(builder, loc);
-    }
-    NVVM::BarrierOp::create(builder, loc);
-  }
-
   /// Moves the role's body to the insertion point.
   void inlineRole(warp::RoleOp role) {
     int64_t first = firstWarp(role);
@@ -82,6 +66,14 @@ struct RoleLowering {
       index.erase();
     });
     Block *block = builder.getInsertionBlock();
+    OpBuilder::InsertionGuard guard(builder);
+    if (role.getLeader()) {
+      Value rank = NVVM::ClusterId::create(builder, loc, builder.getI32Type(), LLVM::ConstantRangeAttr());
+      Value odd = arith::AndIOp::create(builder, loc, rank, constant(1));
+      auto even = scf::IfOp::create(builder, loc, compare(arith::CmpIPredicate::eq, odd, 0), false);
+      block = even.thenBlock();
+      builder.setInsertionPointToStart(block);
+    }
     if (isSingleThreadRole(role)) {
       Value elected = NVVM::ElectSyncOp::create(builder, loc, builder.getI1Type(), Value());
       auto one = scf::IfOp::create(builder, loc, elected, false);
@@ -95,7 +87,8 @@ struct RoleLowering {
     Value index = arith::ShRUIOp::create(builder, loc, tid, constant(5));
     warp = NVVM::ShflOp::create(builder, loc, builder.getI32Type(), constant(-1), index, constant(0), constant(31),
                                 NVVM::ShflKind::idx, UnitAttr());
-    initialiseBarriers();
+    emit::KernelFrame frame(function);
+    frame.createHead(builder, loc, warp);
 
     SmallVector<warp::RoleOp> roles(specialize.getBody().getOps<warp::RoleOp>());
     llvm::sort(roles, [](warp::RoleOp a, warp::RoleOp b) { return firstWarp(a) < firstWarp(b); });
@@ -136,6 +129,8 @@ struct RoleLowering {
         builder.setInsertionPointToStart(cast<scf::IfOp>(after).elseBlock());
       begin = end;
     }
+    builder.setInsertionPoint(specialize);
+    frame.createTail(builder, loc, warp);
     specialize.erase();
   }
 };

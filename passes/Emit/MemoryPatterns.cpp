@@ -66,6 +66,13 @@ struct TransPattern : Pattern<nv::MemDescTransOp> {
 struct SlicePattern : Pattern<nv::MemDescSliceOp> {
   using Pattern::Pattern;
   LogicalResult matchAndRewrite(nv::MemDescSliceOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
+    if (op.getSource().getType().getSpace() == nv::MemorySpace::Tmem) {
+      FailureOr<Value> address = tensorSlice(op, adaptor.getSource().front(), adaptor.getOffsets(), rewriter);
+      if (failed(address))
+        return failure();
+      rewriter.replaceOp(op, *address);
+      return success();
+    }
     auto layout = sharedLayout(op.getSource().getType());
     if (!layout)
       return op.emitOpError() << llvm::toString(layout.takeError());
@@ -330,7 +337,13 @@ struct ScalarLoadPattern : Pattern<nv::ScalarLoadOp> {
     Scalar math{rewriter, op.getLoc()};
     int64_t bytes = tile::elementBits(op.getView().getType().getElementType()) / 8;
     Value address = math.advance(adaptor.getView().front(), math.mul(adaptor.getIndex().front(), bytes));
-    rewriter.replaceOpWithNewOp<LLVM::LoadOp>(op, op.getResult().getType(), address, bytes);
+    Type type = op.getResult().getType();
+    Value loaded = LLVM::LoadOp::create(rewriter, op.getLoc(), type, address, bytes);
+    // One value for all lanes, which ptxas cannot see: loops and addresses made from it would leave the uniform registers.
+    if (!ThreadPosition(rewriter, op).single && (type.isInteger(32) || type.isF32()))
+      loaded = NVVM::ShflOp::create(rewriter, op.getLoc(), type, math.i32(-1), loaded, math.i32(0), math.i32(31),
+                                    NVVM::ShflKind::idx, UnitAttr());
+    rewriter.replaceOp(op, loaded);
     return success();
   }
 };

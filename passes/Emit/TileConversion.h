@@ -83,6 +83,21 @@ mlir::Value evaluate(mlir::OpBuilder &builder, mlir::Location loc, const layout:
 /// The thread's part of the index of the elements that it holds along `dim`.
 layout::ThreadFunction threadIndex(const layout::RegisterLayout &layout, unsigned dim);
 
+/// CTAs of a cluster: the executing one's rank, that of the even one of its pair, and how many there are.
+mlir::Value ctaRank(mlir::OpBuilder &builder, mlir::Location loc);
+mlir::Value leaderRank(mlir::OpBuilder &builder, mlir::Location loc);
+int64_t clusterSizeOf(mlir::Operation *op);
+/// The address in the shared::cluster window of what is at `address` in the CTA of rank `rank`.
+mlir::Value mapToCta(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value address, mlir::Value rank);
+/// A shared address as one of another space with the same bits: the shared::cta window lies in the shared::cluster one (PTX ISA
+/// 6.4.1), and a cast would go through generic addresses.
+mlir::Value sameBits(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value address, unsigned space);
+
+/// A pointer to tensor memory `columns` after `address`, and the address of a slice.
+mlir::Value tensorPointer(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value address, int64_t columns = 0);
+llvm::FailureOr<mlir::Value> tensorSlice(nv::MemDescSliceOp op, mlir::Value source, llvm::ArrayRef<mlir::ValueRange> offsets,
+                                         mlir::OpBuilder &builder);
+
 /// Runs `body` in the threads that `issuer` names.
 void createIssued(mlir::OpBuilder &builder, mlir::Operation *op, nv::Issuer issuer,
                   llvm::function_ref<void(mlir::OpBuilder &)> body);
@@ -99,6 +114,9 @@ void populateElementwisePatterns(TileTypeConverter &converter, mlir::RewritePatt
 void populateShapePatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateMemoryPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateAsyncPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
+void populateClusterPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
+void populateTcgen05Patterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
+void populateTensorMemoryPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateWgmmaPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 
 } // namespace tileloom::emit

@@ -1,14 +1,12 @@
 //===- WgmmaPatterns.cpp - Warpgroup products as instructions -----------------------------===//
 //
-// nv.wgmma to ptx.wgmma: one instruction for each 64 rows and 32 bytes of K, between one fence and one commit. Descriptors are made
-// from a 32-bit low word (address and leading offset) and a constant high word: 64-bit additions would cost carry chains.
+// nv.wgmma to ptx.wgmma: one instruction for each 64 rows and 32 bytes of K, between one fence and one commit.
 //
 //===--------------------------------------------------------------------------------------===//
 
-#include "passes/Emit/TileConversion.h"
+#include "passes/Emit/OperandDescriptors.h"
 
 #include "dialects/PTX/PTX.h"
-#include "tileloom/Layout/MatrixDescriptor.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
@@ -33,32 +31,6 @@ std::optional<ptx::MatrixType> matrixType(Type type) {
     return type.isUnsignedInteger() ? ptx::MatrixType::U8 : ptx::MatrixType::S8;
   return std::nullopt;
 }
-
-/// Matrix descriptors of one operand.
-class Descriptors {
-public:
-  Descriptors(OpBuilder &builder, Location loc, const layout::OperandDescriptor &fields, Value address)
-      : builder(builder), loc(loc) {
-    Scalar math{builder, loc};
-    Value bits = LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), address);
-    uint64_t encoded = fields.encode();
-    low = math.add(math.shiftRight(bits, 4), static_cast<int64_t>(encoded & 0xffffffff));
-    high = encoded & ~uint64_t(0xffffffff);
-  }
-  /// Of instruction operand `bytes` after the start of the tile.
-  Value at(int64_t bytes) {
-    Scalar math{builder, loc};
-    Value word = math.add(low, bytes / 16);
-    Value wide = arith::ExtUIOp::create(builder, loc, builder.getI64Type(), word);
-    return arith::OrIOp::create(builder, loc, wide, arith::ConstantIntOp::create(builder, loc, static_cast<int64_t>(high), 64));
-  }
-
-private:
-  OpBuilder &builder;
-  Location loc;
-  Value low;
-  uint64_t high;
-};
 
 struct WgmmaPattern : OpConversionPattern<nv::WgmmaOp> {
   WgmmaPattern(TileTypeConverter &converter, MLIRContext *context) : OpConversionPattern(converter, context), converter(converter) {}
@@ -97,8 +69,8 @@ struct WgmmaPattern : OpConversionPattern<nv::WgmmaOp> {
     unsigned perBlock = n / 2;
 
     NVVM::WgmmaFenceAlignedOp::create(rewriter, loc);
-    Descriptors b(rewriter, loc, *bFields, adaptor.getB().front());
-    std::optional<Descriptors> a;
+    OperandDescriptors b(rewriter, loc, *bFields, adaptor.getB().front());
+    std::optional<OperandDescriptors> a;
     if (aFields)
       a.emplace(rewriter, loc, *aFields, adaptor.getA().front());
     SmallVector<Value> results;
@@ -151,9 +123,12 @@ struct WgmmaWaitPattern : OpConversionPattern<nv::WgmmaWaitOp> {
       values.append(input.begin(), input.end());
     Value after, scratch;
     if (op.getAfter()) {
-      after = adaptor.getAfter().back();
-      if (!after.getType().isF32())
-        return op.emitOpError("after: expected f32, found ") << after.getType();
+      // One value that depends on all of them.
+      for (Value value : adaptor.getAfter()) {
+        if (!value.getType().isF32())
+          return op.emitOpError("after: expected f32, found ") << value.getType();
+        after = after ? arith::AddFOp::create(rewriter, loc, after, value).getResult() : value;
+      }
       scratch = LLVM::AddressOfOp::create(rewriter, loc, LLVM::LLVMPointerType::get(getContext(), 3), sharedSymbol);
     }
     auto wait = ptx::WgmmaWaitOp::create(rewriter, loc, TypeRange(ValueRange(values)), values, after, scratch, op.getPending());

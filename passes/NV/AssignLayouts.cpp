@@ -52,6 +52,10 @@ nv::SmemAttr chooseSmem(nv::MemDescType type) {
   SmallVector<int64_t> shape = squeezeShape(type.getShape());
   unsigned bits = tile::elementBits(type.getElementType());
   int64_t swizzle = 0;
+  if (bits == 4 && shape.back() % 2 == 0) { // two elements in a byte
+    bits = 8;
+    shape.back() /= 2;
+  }
   if (shape.size() >= 2 && bits >= 8)
     swizzle = layout::swizzleWidth(layout::SharedLayout::widestSwizzle(shape, bits));
   return nv::SmemAttr::get(type.getContext(), swizzle, /*transposed=*/false, /*rows=*/0);
@@ -289,6 +293,8 @@ Attribute required(OpOperand &use) {
     if (user->getNumResults() && isTile(user->getResult(0)))
       return layoutOf(user->getResult(0));
   }
+  if (auto store = dyn_cast<nv::TmemStoreOp>(user))
+    return tensorMemoryRegisters(store.getView().getType(), user->getParentOfType<warp::RoleOp>().getWarps());
   if (isa<nv::GlobalLoadOp>(user))
     return layoutOf(user->getResult(0));
   if (auto store = dyn_cast<nv::GlobalStoreOp>(user))
@@ -342,11 +348,17 @@ LogicalResult assignRegisters(warp::RoleOp role) {
   role.walk([&](Operation *op) {
     if (auto wgmma = dyn_cast<nv::WgmmaOp>(op))
       assigner.assign(wgmma.getResult(), nv::WgmmaAccAttr::get(context, role.getWarps()));
+    else if (auto load = dyn_cast<nv::TmemLoadOp>(op))
+      assigner.assign(load.getResult(), tensorMemoryRegisters(load.getView().getType(), role.getWarps()));
   });
   assigner.run();
   role.walk([&](nv::WgmmaOp wgmma) {
     if (isTile(wgmma.getA()))
       assigner.assign(wgmma.getA(), nv::WgmmaAAttr::get(context, role.getWarps()));
+  });
+  assigner.run();
+  role.walk([&](nv::TmemStoreOp store) {
+    assigner.assign(store.getValue(), tensorMemoryRegisters(store.getView().getType(), role.getWarps()));
   });
   assigner.run();
   // What no anchor reaches.

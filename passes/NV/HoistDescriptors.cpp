@@ -29,6 +29,10 @@ std::string elementName(Type type) {
     return "e4m3";
   if (isa<Float8E5M2Type>(type))
     return "e5m2";
+  if (isa<Float8E8M0FNUType>(type))
+    return "e8m0";
+  if (isa<Float4E2M1FNType>(type))
+    return "e2m1";
   std::string text;
   llvm::raw_string_ostream(text) << type;
   return text;
@@ -37,8 +41,9 @@ std::string elementName(Type type) {
 struct RecipeBuilder {
   func::FuncOp function;
   Builder builder;
+  StringRef chip;
 
-  explicit RecipeBuilder(func::FuncOp function) : function(function), builder(function.getContext()) {}
+  RecipeBuilder(func::FuncOp function, StringRef chip) : function(function), builder(function.getContext()), chip(chip) {}
 
   NamedAttribute entry(StringRef name, Attribute value) { return builder.getNamedAttr(name, value); }
   Attribute integer(int64_t value) { return builder.getI64IntegerAttr(value); }
@@ -49,6 +54,7 @@ struct RecipeBuilder {
   FailureOr<DictionaryAttr> tensorMap(BlockArgument argument) {
     auto desc = cast<tile::DescType>(argument.getType());
     std::optional<layout::SharedLayout> layout;
+    SmallVector<layout::TmaBox, 4> boxes;
     Operation *first = nullptr;
     for (Operation *user : argument.getUsers()) {
       auto load = dyn_cast<nv::TmaLoadOp>(user);
@@ -59,18 +65,19 @@ struct RecipeBuilder {
       auto shared = sharedLayout(view);
       if (!shared)
         return user->emitOpError("view: ") << llvm::toString(shared.takeError());
-      if (layout && *layout != *shared)
+      auto own = tmaBoxes(view);
+      if (!own)
+        return user->emitOpError("box: ") << llvm::toString(own.takeError());
+      if (layout && (layout->swizzle() != shared->swizzle() || boxes.front().extents != own->front().extents))
         return first->emitOpError("view layout: expected the same for all copies through one descriptor, found ")
                << layout->str() << " here and " << shared->str() << " elsewhere";
       layout = *shared;
+      boxes = *own;
       first = user;
     }
     if (!layout)
       return function.emitOpError("argument ") << argument.getArgNumber() << ": expected a use of the descriptor";
-    auto boxes = layout->tmaBoxes();
-    if (!boxes)
-      return first->emitOpError("box: ") << llvm::toString(boxes.takeError());
-    SmallVector<int64_t> box(boxes->front().extents.begin(), boxes->front().extents.end());
+    SmallVector<int64_t> box(boxes.front().extents.begin(), boxes.front().extents.end());
     // Put the unit dimensions of the descriptor back (innermost first).
     SmallVector<int64_t> full;
     size_t next = 0;
@@ -129,6 +136,7 @@ struct RecipeBuilder {
                                      entry("dependent", builder.getBoolAttr(false))});
     function->setAttr("tileloom.recipe",
                       dictionary({entry("version", integer(1)), entry("kernel", text(function.getSymName())),
+                                  entry("target", text(chip)),
                                   entry("arguments", builder.getArrayAttr(arguments)),
                                   entry("parameters", builder.getArrayAttr(parameters)), entry("launch", geometry)}));
     return success();
@@ -136,9 +144,11 @@ struct RecipeBuilder {
 };
 
 struct HoistDescriptors : tileloom::nv::impl::NVHoistDescriptorsBase<HoistDescriptors> {
+  using NVHoistDescriptorsBase::NVHoistDescriptorsBase;
+
   void runOnOperation() override {
     getOperation()->walk([&](func::FuncOp function) {
-      if (function->hasAttr(tile::kernelAttrName) && failed(RecipeBuilder(function).build()))
+      if (function->hasAttr(tile::kernelAttrName) && failed(RecipeBuilder(function, chip).build()))
         signalPassFailure();
     });
   }

@@ -42,9 +42,9 @@ Value tokenOf(Value view) {
 /// Views that an operation reads through the async proxy.
 SmallVector<Value> asyncReads(Operation *op) {
   SmallVector<Value> views;
-  if (isa<nv::TmaStoreOp, nv::WgmmaOp>(op))
+  if (isa<nv::TmaStoreOp, nv::WgmmaOp, nv::Tcgen05MmaOp, nv::Tcgen05MmaScaledOp, nv::Tcgen05CpOp>(op))
     for (Value operand : op->getOperands())
-      if (isa<nv::MemDescType>(operand.getType()))
+      if (auto type = dyn_cast<nv::MemDescType>(operand.getType()); type && type.getSpace() == nv::MemorySpace::Smem)
         views.push_back(operand);
   return views;
 }

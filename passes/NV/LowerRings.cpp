@@ -6,20 +6,25 @@
 // - Each ring has one mbarrier for each slot (each replica's slot, if the buffer is per replica). Its count is the sum over the
 //   releasing roles (analysis: arrivalsOf). An acquire waits on it, a release arrives on it.
 // - A `tma` release arrives once, expecting the summed bytes of the loads into the slot, just before the first of them; the
-//   loads complete on that barrier.
+//   loads complete on that barrier (RingLoads.h).
+// - Where a release arrives, and from how many CTAs, follows from the ring's scope (RingScopes.h).
 // - A ring that one role alone acquires and releases, by `bulk_read` only, needs no mbarrier: an acquire waits until the
-//   store engine has at most depth - 1 groups still to read, in the thread that issued them, then joins the role's threads.
+//   store engine has at most depth - 1 groups still to read, in the thread that issued them, then joins the role's threads. If
+//   another role takes the slots, the releasing thread waits for its groups to be read, then arrives.
 // - Turn r of an order is an mbarrier that replica r waits on and replica r - 1 arrives on.
 //
 //===--------------------------------------------------------------------------------------===//
 
 #include "passes/NV/Passes.h"
 
+#include "passes/NV/RingLoads.h"
+#include "passes/NV/RingScopes.h"
 #include "tileloom/Analysis/Roles.h"
 #include "tileloom/Analysis/TileLayouts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
@@ -36,9 +41,9 @@ namespace {
 
 /// Storage of a buffer: one allocation of equal slots.
 struct Storage {
-  nv::AllocOp alloc;
-  int64_t depth = 0, stride = 0;
-  bool perReplica = false;
+  Value base;
+  int64_t depth = 0, stride = 0; // bytes, in tensor memory columns
+  bool perReplica = false, tensorMemory = false;
   SmallVector<int64_t> offsets; // of the views in a slot
 };
 
@@ -56,7 +61,10 @@ struct Lowering {
   llvm::DenseMap<Operation *, warp::AcquireOp> origins; // of slots and releases, before tokens become stages
   SmallVector<Operation *> dead, deadTokens, deadRings, deadBuffers;
 
-  explicit Lowering(func::FuncOp function) : function(function), builder(function.getContext()) {}
+  int64_t cluster;
+
+  explicit Lowering(func::FuncOp function)
+      : function(function), builder(function.getContext()), cluster(clusterSize(function)) {}
 
   Type barrierType() { return nv::BarrierType::get(function.getContext()); }
 
@@ -88,6 +96,8 @@ struct Lowering {
                 views.push_back(cast<nv::MemDescType>(view.getType()));
     if (views.empty() && !type.getViews().empty())
       return buffer.emitOpError("expected a role that uses its slots");
+    if (type.getSpace() == warp::Space::Tmem)
+      return lowerTensorMemory(buffer, storage, views, replicas);
     int64_t end = 0;
     for (nv::MemDescType view : views) {
       auto layout = sharedLayout(view);
@@ -101,8 +111,25 @@ struct Lowering {
     }
     storage.stride = llvm::alignTo(end, alignment);
     builder.setInsertionPoint(buffer);
-    storage.alloc = nv::AllocOp::create(builder, buffer.getLoc(), buffer.getBuffer().getType(), storage.depth * replicas,
-                                        storage.stride, alignment, IntegerAttr(), nameOf(buffer, "buffer"));
+    storage.base = nv::AllocOp::create(builder, buffer.getLoc(), buffer.getBuffer().getType(), storage.depth * replicas,
+                                       storage.stride, alignment, IntegerAttr(), nameOf(buffer, "buffer"));
+    storages[buffer.getBuffer()] = storage;
+    deadBuffers.push_back(buffer);
+    return success();
+  }
+
+  LogicalResult lowerTensorMemory(warp::BufferOp buffer, Storage storage, ArrayRef<nv::MemDescType> views, int64_t replicas) {
+    storage.tensorMemory = true;
+    for (nv::MemDescType view : views) {
+      auto layout = tensorMemoryLayout(view);
+      if (!layout)
+        return buffer.emitOpError("view: ") << llvm::toString(layout.takeError());
+      storage.offsets.push_back(storage.stride);
+      storage.stride += llvm::alignTo(layout->columns(), 4);
+    }
+    builder.setInsertionPoint(buffer);
+    storage.base = nv::TmemAllocOp::create(builder, buffer.getLoc(), builder.getI32Type(), storage.depth * replicas, storage.stride,
+                                           IntegerAttr(), nameOf(buffer, "buffer"));
     storages[buffer.getBuffer()] = storage;
     deadBuffers.push_back(buffer);
     return success();
@@ -116,27 +143,28 @@ struct Lowering {
 
   LogicalResult lowerRing(warp::RingOp ring) {
     RingState state;
-    if (ring.getScope() != warp::Scope::Cta)
-      return ring.emitOpError("scope ")
-             << warp::stringifyScope(ring.getScope()) << ": hand-over between CTAs is not lowered yet";
     const Storage &storage = storages[ring.getBuffer()];
     state.depth = storage.depth;
     state.perReplica = storage.perReplica;
     llvm::MapVector<Operation *, int64_t> counts; // by releasing role
     bool onlyBulkRead = true;
+    llvm::SmallDenseSet<Operation *> roles;
     for (Operation *user : ring.getRing().getUsers()) {
+      roles.insert(user->getParentOfType<warp::RoleOp>());
       auto release = dyn_cast<warp::ReleaseOp>(user);
       if (!release)
         continue;
       onlyBulkRead &= release.getKind() == warp::ReleaseKind::BulkRead;
       auto role = release->getParentOfType<warp::RoleOp>();
       int64_t count = state.perReplica ? arrivalsOf(release) / role.getReplicas() : arrivalsOf(release);
+      if (release.getKind() != warp::ReleaseKind::Tma)
+        count *= releasingCtas(ring, role, cluster);
       auto [entry, inserted] = counts.insert({role, count});
       if (!inserted && entry->second != count)
         return release.emitOpError("arrivals: expected the same count from every release of role @")
                << role.getSymName() << " to this ring, found " << entry->second << " and " << count;
     }
-    if (!counts.empty() && !onlyBulkRead) {
+    if (!counts.empty() && !(onlyBulkRead && roles.size() == 1)) {
       int64_t arrivals = 0, slots = state.depth * (state.perReplica ? replicasOf(ring.getRing()) : 1);
       for (auto [role, count] : counts)
         arrivals += count;
@@ -238,71 +266,59 @@ struct Lowering {
     Storage &storage = storages[buffer];
     builder.setInsertionPoint(slot);
     Value index = slotIndex(slot.getLoc(), slot->getOperand(0), storage.perReplica, storage.depth);
-    for (auto [view, offset] : llvm::zip(slot.getViews(), storage.offsets))
-      view.replaceAllUsesWith(nv::ViewOp::create(builder, slot.getLoc(), view.getType(), storage.alloc.getBase(), index,
-                                                 storage.stride, offset));
+    for (auto [view, offset] : llvm::zip(slot.getViews(), storage.offsets)) {
+      Value lowered = storage.tensorMemory
+                          ? nv::TmemViewOp::create(builder, slot.getLoc(), cast<nv::MemDescType>(view.getType()), storage.base,
+                                                   index, storage.stride, offset)
+                                .getResult()
+                          : nv::ViewOp::create(builder, slot.getLoc(), view.getType(), storage.base, index, storage.stride, offset)
+                                .getResult();
+      view.replaceAllUsesWith(lowered);
+    }
     dead.push_back(slot);
   }
 
   LogicalResult lowerRelease(warp::ReleaseOp release) {
     Location loc = release.getLoc();
     dead.push_back(release);
+    auto ring = release.getRing().getDefiningOp<warp::RingOp>();
+    auto role = release->getParentOfType<warp::RoleOp>();
+    nv::Targets targets = releaseTargets(ring, role);
+    builder.setInsertionPoint(release);
     switch (release.getKind()) {
     case warp::ReleaseKind::BulkRead:
-      builder.setInsertionPoint(release);
       nv::BulkCommitOp::create(builder, loc);
+      if (rings[release.getRing()].barriers) {
+        nv::BulkWaitOp::create(builder, loc, 0, /*read=*/true);
+        arrive(loc, barrierOf(loc, release->getOperand(0), release.getRing()), nv::Issuer::Role, targets);
+      }
       return success();
     case warp::ReleaseKind::Generic:
     case warp::ReleaseKind::Wgmma: {
-      builder.setInsertionPoint(release);
-      auto role = release->getParentOfType<warp::RoleOp>();
-      auto issuer = isSingleThreadRole(role) ? nv::Issuer::All : nv::Issuer::Warp;
-      // One thread arrives for its warp: the others' accesses come first (wgmma.wait_group has made
-      // the warp meet already).
-      if (issuer == nv::Issuer::Warp && release.getKind() == warp::ReleaseKind::Generic)
+      bool single = isSingleThreadRole(role);
+      // One thread signals for its warp: what the others did has to come before.
+      if (release.getKind() == warp::ReleaseKind::Generic && !single)
         nv::WarpSyncOp::create(builder, loc);
-      nv::MBarrierArriveOp::create(builder, loc, barrierOf(loc, release->getOperand(0), release.getRing()), 0, issuer);
+      arrive(loc, barrierOf(loc, release->getOperand(0), release.getRing()), single ? nv::Issuer::All : nv::Issuer::Warp, targets);
       return success();
     }
-    case warp::ReleaseKind::Tma: {
-      SmallVector<nv::TmaLoadOp> loads;
-      for (Operation *slot : release->getOperand(0).getUsers())
-        if (isa<warp::SlotOp>(slot))
-          for (Value view : slot->getResults())
-            collectLoads(view, loads);
-      int64_t bytes = 0;
-      Operation *first = release;
-      for (nv::TmaLoadOp load : loads) {
-        if (load->getBlock() != release->getBlock())
-          return load.emitOpError("into a slot: expected in the same block as its release, found under '")
-                 << load->getParentOp()->getName() << "'";
-        bytes += load.getView().getType().getSizeBytes();
-        if (load->isBeforeInBlock(first))
-          first = load;
-      }
-      builder.setInsertionPoint(first);
-      Value barrier = barrierOf(loc, release->getOperand(0), release.getRing());
-      bool single = isSingleThreadRole(release->getParentOfType<warp::RoleOp>());
-      nv::MBarrierArriveOp::create(builder, loc, barrier, bytes, single ? nv::Issuer::All : nv::Issuer::Role);
-      for (nv::TmaLoadOp load : loads)
-        load.getBarrierMutable().assign(barrier);
-      return success();
-    }
-    case warp::ReleaseKind::CpAsync:
     case warp::ReleaseKind::Tcgen05:
+      nv::Tcgen05CommitOp::create(builder, loc, barrierOf(loc, release->getOperand(0), release.getRing()), targets, tcgen05Group(function));
+      return success();
+    case warp::ReleaseKind::Tma:
+      return completeLoads(builder, release, [&] { return barrierOf(loc, release->getOperand(0), release.getRing()); });
+    case warp::ReleaseKind::CpAsync:
     case warp::ReleaseKind::Remote:
       return release.emitOpError("kind: '") << warp::stringifyReleaseKind(release.getKind()) << "' is not lowered yet";
     }
     llvm_unreachable("unknown release kind");
   }
 
-  static void collectLoads(Value view, SmallVectorImpl<nv::TmaLoadOp> &loads) {
-    for (Operation *user : view.getUsers()) {
-      if (auto load = dyn_cast<nv::TmaLoadOp>(user))
-        loads.push_back(load);
-      else if (isa<nv::MemDescSliceOp, nv::MemDescTransOp>(user))
-        collectLoads(user->getResult(0), loads);
-    }
+  void arrive(Location loc, Value barrier, nv::Issuer issuer, nv::Targets targets) {
+    if (targets == nv::Targets::Self)
+      nv::MBarrierArriveOp::create(builder, loc, barrier, 0, issuer);
+    else
+      nv::MBarrierArriveAtOp::create(builder, loc, barrier, issuer, targets);
   }
 
   void lowerTurn(Operation *op) {

@@ -5,6 +5,15 @@
 
 include "mlir/Pass/PassBase.td"
 
+def NVCheckTarget : Pass<"nv-check-target"> {
+  let summary = "Refuse mechanisms that the chip does not have, and scopes that do not fit the cluster";
+  let options = [Option<"chip", "chip", "std::string", "\"sm_90a\"", "Target, such as sm_100a">];
+}
+
+def NVAssignTensorMemory : Pass<"nv-assign-tensor-memory"> {
+  let summary = "Give every tile in tensor memory its form, from the products that use it";
+}
+
 def NVAssignLayouts : Pass<"nv-assign-layouts"> {
   let summary = "Give every tile its layout, in registers and in shared memory";
   let description = [{
@@ -23,14 +32,28 @@ def NVInsertFences : Pass<"nv-insert-fences"> {
   }];
 }
 
+def NVInsertTcgen05Fences : Pass<"nv-insert-tcgen05-fences"> {
+  let summary = "Add the waits and fences that order tensor memory accesses";
+  let description = [{
+    Reads and writes of tensor memory are asynchronous, also for the thread that issues them, and are ordered with other
+    threads only through fences. Both follow from which slots a role's operations touch.
+  }];
+}
+
 def NVLowerRings : Pass<"nv-lower-rings"> {
   let summary = "Lower buffers, rings and orders to allocations and mbarriers";
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
   let description = [{
     One mbarrier for each slot of each ring. Loads into a slot complete on the barrier of the ring that the slot is
     released to, with the bytes of all its loads summed. A ring whose only releases are `bulk_read` by the role that also
-    acquires it needs no mbarrier: the store engine's own groups count its slots.
+    acquires it needs no mbarrier: the store engine's own groups count its slots. The ring's scope decides where a
+    release arrives and how many arrivals complete a hand-over.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+def NVAllocateTensorMemory : Pass<"nv-allocate-tensor-memory"> {
+  let summary = "Place buffers in the columns of tensor memory";
 }
 
 def NVAllocateShared : Pass<"nv-allocate-shared"> {
@@ -49,6 +72,7 @@ def NVAssignWarps : Pass<"nv-assign-warps"> {
 
 def NVHoistDescriptors : Pass<"nv-hoist-descriptors"> {
   let summary = "Turn descriptors into tensor map parameters and write the launch recipe";
+  let options = [Option<"chip", "chip", "std::string", "\"sm_90a\"", "Target, such as sm_100a">];
 }
 
 #endif // TILELOOM_PASSES_NV_PASSES_TD

@@ -34,6 +34,10 @@ def WarpVerifyRings : Pass<"warp-verify-rings"> {
     Option<"report", "report", "bool", "false", "Say in a remark what was checked">];
 }
 
+def WarpDrainRings : Pass<"warp-drain-rings"> {
+  let summary = "Wait at the end of a role for arrivals that would otherwise outlive the CTA";
+}
+
 def WarpAssignStagePhase : Pass<"warp-assign-stage-phase"> {
   let summary = "Give every acquire its stage and phase, carried by each role through its control flow";
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];

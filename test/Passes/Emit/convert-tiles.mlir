@@ -268,18 +268,3 @@ func.func @no_barrier(%A: !tile.desc<64x64xbf16>, %v: !smem, %x: i32) {
   }
   return
 }
-
-// -----
-
-!smem = !nv.memdesc<64x64xbf16, #nv.smem<swizzle = 128>>
-
-func.func @multicast(%A: !tile.desc<64x64xbf16>, %v: !smem, %x: i32, %b: !nv.barrier, %mask: i16) {
-  warp.specialize {
-    warp.role @load warps(1) attributes {nv.first_warp = 0 : i64} {
-      // expected-error@+2 {{failed to legalize}}
-      // expected-error@+1 {{multicast: copies to several CTAs are not lowered yet}}
-      nv.tma.load %A[%x, %x] to %v barrier(%b) multicast(%mask) : !tile.desc<64x64xbf16>, !smem
-    }
-  }
-  return
-}

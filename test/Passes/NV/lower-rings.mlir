@@ -297,17 +297,6 @@ func.func @unused() {
 
 // -----
 
-func.func @cluster() {
-  %b = warp.buffer : !warp.buffer<2 x []>
-  // expected-error@+1 {{scope cluster: hand-over between CTAs is not lowered yet}}
-  %ring = warp.ring released %b {scope = 1 : i32} : !warp.buffer<2 x []>
-  warp.specialize {
-  }
-  return
-}
-
-// -----
-
 !smem = !nv.memdesc<64x64xbf16, #nv.smem<swizzle = 128>>
 
 func.func @load_in_branch(%A: !tile.desc<64x64xbf16>, %p: i1, %stage: i32, %phase: i32) {

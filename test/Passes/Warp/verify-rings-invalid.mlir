@@ -666,35 +666,6 @@ func.func @no_cluster(%n: i32) {
 
 // -----
 
-// bulk_read waits in the role that stored: another role may not rely on it.
-func.func @bulk_read(%n: i32) {
-  %c0 = arith.constant 0 : i32
-  %c1 = arith.constant 1 : i32
-  %b = warp.buffer : !warp.buffer<2 x [64x64xbf16]>
-  // expected-note@+1 {{the ring is here}}
-  %free = warp.ring released %b : !warp.buffer<2 x [64x64xbf16]>
-  %ready = warp.ring %b : !warp.buffer<2 x [64x64xbf16]>
-  warp.specialize {
-    warp.role @load warps(1) {
-      scf.for %k = %c0 to %n step %c1 : i32 {
-        %t = warp.acquire %free
-        warp.release %t to %ready tma
-      }
-    }
-    warp.role @math warps(4) {
-      scf.for %k = %c0 to %n step %c1 : i32 {
-        %t = warp.acquire %ready
-        // expected-error@+1 {{bulk_read: expected a ring that only role @math acquires, found one that role @load acquires too}}
-        warp.release %t to %free bulk_read
-      }
-    }
-
-  }
-  return
-}
-
-// -----
-
 // A wgmma that reads the slot is still in flight at the release.
 func.func @wgmma_in_flight(%n: i32) {
   %c0 = arith.constant 0 : i32

@@ -670,3 +670,31 @@ func.func @other_products(%n: i32, %q: !nv.memdesc<64x64xbf16>) {
   }
   return
 }
+
+// -----
+
+// A role may hand a slot that its stores have read to another role: the releasing thread waits for the store engine.
+// CHECK-LABEL: @bulk_read
+func.func @bulk_read(%n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %b = warp.buffer : !warp.buffer<2 x [64x64xbf16]>
+  %free = warp.ring released %b : !warp.buffer<2 x [64x64xbf16]>
+  %ready = warp.ring %b : !warp.buffer<2 x [64x64xbf16]>
+  warp.specialize {
+    warp.role @load warps(1) {
+      scf.for %k = %c0 to %n step %c1 : i32 {
+        %t = warp.acquire %free
+        warp.release %t to %ready tma
+      }
+    }
+    warp.role @math warps(4) {
+      scf.for %k = %c0 to %n step %c1 : i32 {
+        %t = warp.acquire %ready
+        warp.release %t to %free bulk_read
+      }
+    }
+
+  }
+  return
+}

@@ -141,7 +141,8 @@ func.func @attention(%Q: !box, %K: !box, %V: !box, %O: !tile.desc<1x64x1x128xbf1
           %xb0 = math.fma %sb0, %scale_p, %nbp : !part
           %eb0 = math.exp2 %xb0 : !part
           %yb0 = nv.fold add %eb0 : !part -> !sum
-          %on1 = nv.wgmma.wait %on0 pending(0) after(%yb0 : !sum) : !s
+          %started = arith.addf %sumna, %yb0 : !sum
+          %on1 = nv.wgmma.wait %on0 pending(0) after(%started : !sum) : !s
           warp.release %tv to %v_free wgmma
           %grew = nv.join_row_slots %grewa, %grewb : tensor<32xi1>, tensor<32xi1> -> tensor<64xi1>
           %any = nv.warp_any %grew : tensor<64xi1>

@@ -1,0 +1,143 @@
+//===- ClusterPatterns.cpp - CTAs of a cluster --------------------------------------------===//
+//
+// nv.cta_rank, nv.mbarrier.arrive_at, nv.warp_sync and nv.tcgen05.commit to NVVM. Remote mbarriers are named by mapa, in the shared::cluster
+// window.
+//
+//===--------------------------------------------------------------------------------------===//
+
+#include "passes/Emit/TileConversion.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace tileloom;
+using namespace tileloom::emit;
+
+Value tileloom::emit::ctaRank(OpBuilder &builder, Location loc) {
+  return NVVM::ClusterId::create(builder, loc, builder.getI32Type(), LLVM::ConstantRangeAttr());
+}
+
+Value tileloom::emit::leaderRank(OpBuilder &builder, Location loc) {
+  return Scalar{builder, loc}.bitAnd(ctaRank(builder, loc), ~int64_t(1) & 0xffffffff);
+}
+
+Value tileloom::emit::mapToCta(OpBuilder &builder, Location loc, Value address, Value rank) {
+  return NVVM::MapaOp::create(builder, loc, LLVM::LLVMPointerType::get(builder.getContext(), 7), address, rank);
+}
+
+Value tileloom::emit::sameBits(OpBuilder &builder, Location loc, Value address, unsigned space) {
+  Value bits = LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), address);
+  return LLVM::IntToPtrOp::create(builder, loc, LLVM::LLVMPointerType::get(builder.getContext(), space), bits);
+}
+
+int64_t tileloom::emit::clusterSizeOf(Operation *op) {
+  auto function = op->getParentOfType<FunctionOpInterface>();
+  auto launch = function ? function->getAttrOfType<warp::LaunchAttr>(warp::launchAttrName) : warp::LaunchAttr();
+  return launch ? launch.getCluster() : 1;
+}
+
+namespace {
+
+template <typename Op> class Pattern : public OpConversionPattern<Op> {
+public:
+  Pattern(TileTypeConverter &converter, MLIRContext *context) : OpConversionPattern<Op>(converter, context) {}
+  using Adaptor = typename Op::Adaptor;
+};
+
+struct CtaRankPattern : Pattern<nv::CtaRankOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(nv::CtaRankOp op, Adaptor, ConversionPatternRewriter &rewriter) const override {
+    // Outside a cluster launch the register is not defined to be useful: one CTA has rank 0.
+    if (clusterSizeOf(op) == 1)
+      rewriter.replaceOp(op, Scalar{rewriter, op.getLoc()}.i32(0));
+    else
+      rewriter.replaceOp(op, ctaRank(rewriter, op.getLoc()));
+    return success();
+  }
+};
+
+struct WarpSyncPattern : Pattern<nv::WarpSyncOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(nv::WarpSyncOp op, Adaptor, ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<NVVM::SyncWarpOp>(op, Scalar{rewriter, op.getLoc()}.i32(-1));
+    return success();
+  }
+};
+
+struct ArriveAtPattern : Pattern<nv::MBarrierArriveAtOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(nv::MBarrierArriveAtOp op, Adaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    int64_t size = clusterSizeOf(op);
+    auto arrive = [&](OpBuilder &builder, Value rank) {
+      NVVM::MBarrierArriveOp::create(builder, loc, Type(), mapToCta(builder, loc, adaptor.getBarrier(), rank), Value(),
+                                     NVVM::MemScopeKind::CTA, false);
+    };
+    ThreadPosition position(rewriter, op);
+    Scalar math{rewriter, loc};
+    if (op.getTargets() == nv::Targets::Cluster && !position.single) {
+      // A lane for each CTA.
+      Value index = op.getIssuer() == nv::Issuer::Role ? position.thread : position.lane;
+      Value member = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ult, index, math.i32(size));
+      auto branch = scf::IfOp::create(rewriter, loc, member, /*withElseRegion=*/false);
+      OpBuilder inner = branch.getThenBodyBuilder();
+      arrive(inner, index);
+      rewriter.eraseOp(op);
+      return success();
+    }
+    createIssued(rewriter, op, op.getIssuer(), [&](OpBuilder &builder) {
+      Scalar inner{builder, loc};
+      switch (op.getTargets()) {
+      case nv::Targets::Self:
+        return arrive(builder, ctaRank(builder, loc));
+      case nv::Targets::Leader:
+        return arrive(builder, leaderRank(builder, loc));
+      case nv::Targets::Pair: {
+        Value even = leaderRank(builder, loc);
+        arrive(builder, even);
+        return arrive(builder, inner.add(even, 1));
+      }
+      case nv::Targets::Cluster:
+        for (int64_t rank = 0; rank < size; ++rank)
+          arrive(builder, inner.i32(rank));
+        return;
+      }
+    });
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct CommitPattern : Pattern<nv::Tcgen05CommitOp> {
+  using Pattern::Pattern;
+  LogicalResult matchAndRewrite(nv::Tcgen05CommitOp op, Adaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    int64_t size = clusterSizeOf(op);
+    nv::Targets targets = op.getTargets();
+    if (targets == nv::Targets::Leader)
+      return op.emitOpError("targets: expected self, pair or cluster (only a leader commits for a pair), found leader");
+    createIssued(rewriter, op, nv::Issuer::Role, [&](OpBuilder &builder) {
+      Value mask;
+      Type i16 = builder.getIntegerType(16);
+      bool all = targets == nv::Targets::Cluster || size == 2;
+      if (targets != nv::Targets::Self && all) {
+        mask = arith::ConstantIntOp::create(builder, loc, (int64_t(1) << size) - 1, 16);
+      } else if (targets == nv::Targets::Pair) {
+        Value bits = arith::ShLIOp::create(builder, loc, Scalar{builder, loc}.i32(3), leaderRank(builder, loc));
+        mask = arith::TruncIOp::create(builder, loc, i16, bits);
+      }
+      NVVM::Tcgen05CommitOp::create(builder, loc, adaptor.getBarrier(), mask,
+                                    op.getCtaGroup() == 2 ? NVVM::CTAGroupKind::CTA_2 : NVVM::CTAGroupKind::CTA_1);
+    });
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+} // namespace
+
+void tileloom::emit::populateClusterPatterns(TileTypeConverter &converter, RewritePatternSet &patterns) {
+  patterns.add<CtaRankPattern, WarpSyncPattern, ArriveAtPattern, CommitPattern>(converter, patterns.getContext());
+}

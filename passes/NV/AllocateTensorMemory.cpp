@@ -1,0 +1,92 @@
+//===- AllocateTensorMemory.cpp - Places in tensor memory ---------------------------------===//
+//
+// In: nv.tmem.alloc without columns, nv.tmem.view on them. Out: every allocation has its column in one allocation of the whole kernel, which
+// nv.tmem.reserve makes and frees; views start from nv.tmem.base, read once at each role's entry.
+//
+// Buffers live as long as the kernel: they are laid side by side, the largest first. The hardware allocates powers of two of at
+// least 32 columns, and a CTA has 512 (PTX ISA 9.7.16.7.1); a kernel that needs more is refused with a table of what takes the columns.
+//
+//===--------------------------------------------------------------------------------------===//
+
+#include "passes/NV/Passes.h"
+
+#include "dialects/Warp/Warp.h"
+#include "passes/NV/RingScopes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace tileloom::nv {
+#define GEN_PASS_DEF_NVALLOCATETENSORMEMORY
+#include "passes/NV/Passes.h.inc"
+} // namespace tileloom::nv
+
+using namespace mlir;
+using namespace tileloom;
+
+namespace {
+
+constexpr int64_t columnsOfCta = 512, smallestAllocation = 32;
+/// Scale factors and 128-bit copies come in groups of four columns.
+constexpr int64_t columnAlignment = 4;
+
+LogicalResult allocate(func::FuncOp function) {
+  auto size = [](nv::TmemAllocOp alloc) { return static_cast<int64_t>(alloc.getCount() * alloc.getStride()); };
+  SmallVector<std::tuple<int64_t, size_t, nv::TmemAllocOp>> ordered;
+  function.walk([&](nv::TmemAllocOp alloc) { ordered.push_back({-size(alloc), ordered.size(), alloc}); });
+  if (ordered.empty())
+    return success();
+  llvm::sort(ordered, [](const auto &a, const auto &b) {
+    return std::tie(std::get<0>(a), std::get<1>(a)) < std::tie(std::get<0>(b), std::get<1>(b));
+  });
+  SmallVector<nv::TmemAllocOp> allocs;
+  for (auto &entry : ordered)
+    allocs.push_back(std::get<2>(entry));
+  int64_t end = 0;
+  for (nv::TmemAllocOp alloc : allocs) {
+    alloc.setColumn(end);
+    end = llvm::alignTo(end + size(alloc), columnAlignment);
+  }
+  int64_t columns = std::max<int64_t>(smallestAllocation, llvm::PowerOf2Ceil(end));
+  if (columns > columnsOfCta) {
+    InFlightDiagnostic diag = function.emitError("tensor memory: need ") << end << " columns, have " << columnsOfCta << ":";
+    for (nv::TmemAllocOp alloc : allocs)
+      diag << ' ' << alloc.getName().value_or("?") << ' ' << alloc.getCount() << " x " << alloc.getStride() << ';';
+    return failure();
+  }
+  OpBuilder builder(allocs.front());
+  builder.setInsertionPointToStart(&function.getBody().front());
+  Location loc = function.getLoc();
+  auto word = nv::AllocOp::create(builder, loc, nv::BarrierType::get(function.getContext()), 1, 4, 4, IntegerAttr(),
+                                  builder.getStringAttr("tensor_memory"));
+  nv::TmemReserveOp::create(builder, loc, word.getBase(), columns, tcgen05Group(function));
+  function->setAttr("nv.tmem_columns", builder.getI64IntegerAttr(columns));
+  function.walk([&](warp::RoleOp role) {
+    Value base;
+    role.walk([&](nv::TmemViewOp view) {
+      auto alloc = view.getBase().getDefiningOp<nv::TmemAllocOp>();
+      if (!alloc)
+        return;
+      if (!base) {
+        OpBuilder entry = OpBuilder::atBlockBegin(&role.getBody().front());
+        base = nv::TmemBaseOp::create(entry, loc, entry.getI32Type(), word.getBase());
+      }
+      view.setColumn(view.getColumn() + *alloc.getColumn());
+      view.getBaseMutable().assign(base);
+    });
+  });
+  for (nv::TmemAllocOp alloc : allocs)
+    alloc.erase();
+  return success();
+}
+
+struct AllocateTensorMemory : tileloom::nv::impl::NVAllocateTensorMemoryBase<AllocateTensorMemory> {
+  void runOnOperation() override {
+    getOperation()->walk([&](func::FuncOp function) {
+      if (failed(allocate(function)))
+        signalPassFailure();
+    });
+  }
+};
+
+} // namespace

@@ -1,0 +1,148 @@
+//===- InsertTcgen05Fences.cpp - Waits and fences around tensor memory --------------------===//
+//
+// In: roles with ring tokens still visible; tmem.load and tmem.store as if they were synchronous. Out, from data flow:
+// - nv.tmem.wait_load, which gives the values back, before the first use of a loaded tile (loads in a row share one wait);
+// - nv.tmem.wait_store before a load that follows a store in the same thread, and before a slot that was written is released;
+// - nv.tcgen05.fence before the `generic` release of a slot that the role read or wrote in tensor memory, and `after` the acquire of a
+//   slot that tcgen05 operations use (PTX ISA 9.7.16.6: they are ordered with other threads only through these fences; commits need
+//   none).
+// A slot that a product reads or writes has to be released by kind tcgen05: its completion is not known to the issuing thread.
+//
+//===--------------------------------------------------------------------------------------===//
+
+#include "passes/NV/Passes.h"
+
+#include "dialects/Warp/Warp.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace tileloom::nv {
+#define GEN_PASS_DEF_NVINSERTTCGEN05FENCES
+#include "passes/NV/Passes.h.inc"
+} // namespace tileloom::nv
+
+using namespace mlir;
+using namespace tileloom;
+
+namespace {
+
+bool isTransfer(Operation *op) { return isa<nv::TmemLoadOp, nv::TmemStoreOp>(op); }
+bool isEngine(Operation *op) { return isa<nv::Tcgen05MmaOp, nv::Tcgen05MmaScaledOp, nv::Tcgen05CpOp>(op); }
+
+/// The token that a view's slot was acquired with.
+Value tokenOf(Value view) {
+  while (Operation *def = view.getDefiningOp()) {
+    if (auto slot = dyn_cast<warp::SlotOp>(def))
+      return warp::originOf(slot.getToken()).getToken();
+    if (!isa<nv::MemDescSliceOp, nv::MemDescTransOp, nv::MemDescReinterpretOp>(def))
+      return {};
+    view = def->getOperand(0);
+  }
+  return {};
+}
+
+struct Inserter {
+  /// Tokens whose slots tmem.load or store, or the tensor core, use in this role.
+  llvm::DenseSet<Value> transferred, computed;
+  SmallVector<Value> loads; // in flight
+  bool stores = false;      // in flight
+  LogicalResult result = success();
+
+  void scan(Block &block) {
+    block.walk([&](Operation *op) {
+      if (!isTransfer(op) && !isEngine(op))
+        return;
+      for (Value operand : op->getOperands())
+        if (isa<nv::MemDescType>(operand.getType()))
+          if (Value token = tokenOf(operand))
+            (isEngine(op) ? computed : transferred).insert(token);
+    });
+  }
+
+  void waitLoads(Operation *before) {
+    if (loads.empty())
+      return;
+    OpBuilder builder(before);
+    auto wait = nv::TmemWaitLoadOp::create(builder, before->getLoc(), TypeRange(ValueRange(loads)), loads);
+    for (auto [load, waited] : llvm::zip(loads, wait.getResults()))
+      load.replaceAllUsesExcept(waited, wait);
+    loads.clear();
+  }
+
+  void waitStores(Operation *before) {
+    if (!stores)
+      return;
+    OpBuilder builder(before);
+    nv::TmemWaitStoreOp::create(builder, before->getLoc());
+    stores = false;
+  }
+
+  bool usesLoad(Operation *op) {
+    return llvm::any_of(op->getOperands(), [&](Value operand) { return llvm::is_contained(loads, operand); });
+  }
+
+  void release(warp::ReleaseOp op) {
+    Value token = warp::originOf(op.getToken()).getToken();
+    if (op.getKind() == warp::ReleaseKind::Tcgen05)
+      return;
+    if (computed.contains(token)) {
+      result = op.emitOpError("kind: expected 'tcgen05' for a slot that tcgen05 operations of this role use, found '")
+               << warp::stringifyReleaseKind(op.getKind()) << "'";
+      return;
+    }
+    if (!transferred.contains(token))
+      return;
+    waitLoads(op);
+    waitStores(op);
+    OpBuilder builder(op);
+    nv::Tcgen05FenceOp::create(builder, op.getLoc(), /*after=*/false);
+  }
+
+  void process(Block &block) {
+    for (Operation &op : llvm::make_early_inc_range(block)) {
+      if (usesLoad(&op) || op.getNumRegions() || op.hasTrait<OpTrait::IsTerminator>())
+        waitLoads(&op);
+      if (auto acquire = dyn_cast<warp::AcquireOp>(op)) {
+        if (!transferred.contains(acquire.getToken()) && !computed.contains(acquire.getToken()))
+          continue;
+        OpBuilder builder(op.getContext());
+        builder.setInsertionPointAfter(&op);
+        nv::Tcgen05FenceOp::create(builder, op.getLoc(), /*after=*/true);
+      } else if (auto load = dyn_cast<nv::TmemLoadOp>(op)) {
+        waitStores(&op);
+        loads.push_back(load.getResult());
+      } else if (isa<nv::TmemStoreOp>(op)) {
+        waitLoads(&op);
+        stores = true;
+      } else if (auto releaseOp = dyn_cast<warp::ReleaseOp>(op)) {
+        release(releaseOp);
+      }
+      for (Region &region : op.getRegions()) {
+        bool before = stores;
+        for (Block &inner : region) {
+          // A loop comes back to its start with the stores of its end in flight.
+          inner.walk([&](nv::TmemStoreOp) { stores = true; });
+          process(inner);
+        }
+        stores |= before;
+      }
+    }
+    if (!block.empty() && !loads.empty())
+      waitLoads(&block.back()); // nothing uses them: the wait comes before the end all the same
+  }
+};
+
+struct InsertTcgen05Fences : tileloom::nv::impl::NVInsertTcgen05FencesBase<InsertTcgen05Fences> {
+  void runOnOperation() override {
+    getOperation()->walk([&](warp::RoleOp role) {
+      Inserter inserter;
+      inserter.scan(role.getBody().front());
+      inserter.process(role.getBody().front());
+      if (failed(inserter.result))
+        signalPassFailure();
+    });
+  }
+};
+
+} // namespace
