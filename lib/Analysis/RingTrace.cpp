@@ -198,9 +198,10 @@ bool Tracer::execute(warp::ReleaseOp op) {
                 "kind: expected bulk_read for a slot that nv.tma.store reads, found " +
                     warp::stringifyReleaseKind(kind) + ": nothing waits for the store engine",
                 token.user, "read here");
-  if (kind == warp::ReleaseKind::BulkRead && token.position >= 0) {
-    // The store engine's groups count the slots, oldest first.
-    int64_t &done = stored[program.ringOf.lookup(op.getRing())];
+  if (kind == warp::ReleaseKind::BulkRead && &program.rings[token.ring] == &to &&
+      token.position >= 0) {
+    // The store engine's groups count the slots of a ring that a role releases to itself.
+    int64_t &done = stored[token.ring];
     if (token.position < done)
       return fail(op, "bulk_read: expected releases in the order of the acquires, found that of an "
                       "older slot after that of a newer one");

@@ -1,7 +1,7 @@
 //===- FinalizeKernels.cpp - What LLVM and ptxas need to know about kernels ---------------===//
 //
-// In: kernels as llvm.func. Out: the entry attribute, the exact number of threads, the cluster's CTAs, and tensor maps as
-// constant parameters passed by value.
+// In: kernels as llvm.func. Out: the entry attribute, the exact number of threads, the cluster's CTAs,
+// and tensor maps as constant parameters passed by value.
 //
 // Registers: with setmaxnreg one CTA an SM at least (it is ignored without, ptxas C7508). Otherwise a
 // cap, because ptxas divides 65536 by the threads, while the hardware grants registers by
