@@ -31,7 +31,7 @@ build: configure
 	ninja -C $(BUILD) -j$(JOBS)
 
 demo: build
-	$(PYTHON) examples/evaluate_launch.py
+	$(PYTHON) examples/demo.py
 
 test: build
 	@$(PYTHON) tools/run_tests.py --build $(BUILD)

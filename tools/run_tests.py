@@ -69,7 +69,8 @@ def main():
     lit_tests = [path for suffix in ("mlir", "test")
                  for path in glob.glob(os.path.join(ROOT, "test", "**", f"*.{suffix}"), recursive=True)]
     if lit_tests:
-        results.append(run("lit", [os.path.join(llvm, "bin", "lit"), "-q", "--xunit-xml-output", junit["lit"], "test"],
+        # With this Python, so that the tests find NumPy.
+        results.append(run("lit", [sys.executable, os.path.join(llvm, "bin", "lit"), "-q", "--xunit-xml-output", junit["lit"], "test"],
                            junit["lit"], environment))
     results.append(run("ctest", ["ctest", "--test-dir", build, "-Q", "--output-on-failure", "-E", "^lit$", "--output-junit",
                                  junit["ctest"]], junit["ctest"], environment))
