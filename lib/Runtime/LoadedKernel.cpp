@@ -52,10 +52,11 @@ llvm::Error LoadedKernel::checkSignature(const Driver &driver, const Recipe &rec
     if (llvm::Error error = driver.check(result, "cuFuncGetParamInfo"))
       return error;
     const ParameterSpec &parameter = recipe.parameters[index];
-    if (offset != parameter.offset || size != parameter.size)
+    // Sizes only: the driver's offsets align parameters in its constant bank, whose parameters begin 16
+    // bytes past a multiple of 64 (seen: a first tensor map at 48).
+    if (size != parameter.size)
       return fail("parameter " + Twine(index) + " has " + Twine(parameter.size) +
-                  " bytes at offset " + Twine(parameter.offset) + " in the recipe, " + Twine(size) +
-                  " at " + Twine(offset) + " in the code");
+                  " bytes in the recipe, " + Twine(size) + " in the code");
   }
   if (driver->functionGetParameter(function, count, &offset, &size) == cuda::success)
     return fail("the recipe has " + Twine(count) + " parameters, the code more");

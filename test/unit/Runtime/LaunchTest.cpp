@@ -138,7 +138,7 @@ TEST_F(LaunchTest, SignatureMustAgree) {
   set("parameters=1");
   const std::string prefix = "kernel 'k': recipe and code disagree: ";
   EXPECT_EQ(text(k.launch(given, nullptr)),
-            prefix + "parameter 0 has 8 bytes at offset 0 in the recipe, 4 at 0 in the code");
+            prefix + "parameter 0 has 8 bytes in the recipe, 4 in the code");
   setParameter(0, 0, 8);
   set("parameters=2");
   EXPECT_EQ(text(k.launch(given, nullptr)), prefix + "the recipe has 1 parameters, the code more");
