@@ -60,16 +60,20 @@ llvm::Expected<cuda::Pointer> WorkspacePool::get(Runtime &runtime, ContextState 
     return cuda::Pointer(0);
   const Driver &driver = runtime.driver();
   Entry entry = {};
-  if (llvm::Error error = driver.check(driver->streamGetId(stream, &entry.stream), "cuStreamGetId"))
-    return error;
   int status = cuda::captureNone;
   cuda::Graph graph = nullptr;
   if (llvm::Error error = driver.check(
           driver->streamGetCaptureInfo(stream, &status, &entry.capture, &graph, nullptr, nullptr),
           "cuStreamGetCaptureInfo"))
     return error;
-  if (status != cuda::captureActive)
+  if (status != cuda::captureActive) {
     entry.capture = 0;
+    // Another thread's capture may be global, which forbids even this.
+    RelaxedCapture relaxed(driver);
+    if (llvm::Error error =
+            driver.check(driver->streamGetId(stream, &entry.stream), "cuStreamGetId"))
+      return error;
+  } // A capturing stream has no id to give (error 900); the capture's own id is enough.
 
   {
     std::lock_guard<std::mutex> lock(shared->mutex);

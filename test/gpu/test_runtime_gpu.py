@@ -43,7 +43,7 @@ def tma_copy(element="bf16"):
 
 def last_block(blocks=1000):
     return load("last_block", [{"name": "out", "kind": "pointer", "element": "i32"}],
-                [*pass_on(1), {"kind": "workspace", "bytes": 4, "zero": True}], grid={"x": blocks})
+                [*pass_on(1), {"kind": "workspace", "bytes": 4, "zero": True}], threads=1, grid={"x": blocks})
 
 
 def test_vector_add():
