@@ -277,6 +277,12 @@ def run_recipe(ptx, recipe, *arguments, multiprocessors=132, **options):
             p = launch.parameters[i]
             if p.kind == 1:
                 maps.append(p.offset)
+                tensor_map = library.CTensorMap.from_buffer(parameters, p.offset)
+                if not tensor_map.address:  # an empty tensor: zeros stand in for it, as in the runtime
+                    zeros = ctypes.create_string_buffer(256)
+                    keep.append(zeros)
+                    tensor_map.address = lib.tileloomSimAddBuffer(kernel._sim, f"empty {i}".encode(), ctypes.addressof(zeros), 256, 0, 1)
+                del tensor_map
             elif p.kind == 2:
                 space = ctypes.create_string_buffer(max(1, p.workspaceBytes))
                 keep.append(space)
