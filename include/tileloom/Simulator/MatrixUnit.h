@@ -46,7 +46,8 @@ Format formatOf(MmaType type);
 enum class MmaUnit : uint8_t { Wgmma, Tcgen05, MmaSync };
 
 /// Which exponent a zero takes when the largest one is sought. The two published versions of the
-/// model differ; results differ only when a zero meets an operand above about 2^100. UNVERIFIED.
+/// model differ; results differ only when a zero meets an operand above about 2^100. The H200 follows
+/// PerTerm (bf16 wgmma, 0 * 2^127 + 2^-30 * 1 = 2^-30).
 enum class ZeroRule : uint8_t {
   PerOperand, ///< a zero operand has exponent -126, a zero product -126 + the other's exponent
   PerTerm,    ///< a zero product or accumulator has exponent -126
@@ -58,7 +59,7 @@ struct DotModel {
   int resultFractionBits =
       23;                 ///< f32 results: truncated to this many fraction bits (23, or 13 = E8M13)
   bool f16Result = false; ///< result in f16, round to nearest even
-  ZeroRule zero = ZeroRule::PerOperand;
+  ZeroRule zero = ZeroRule::PerTerm;
 };
 
 /// The model of a unit: wgmma with fp8 inputs keeps F = 13 and E8M13, everything else F = 25.
@@ -102,7 +103,7 @@ size_t packedRowBytes(MmaType type, Packing packing, size_t k);
 struct DecodedOperand {
   /// Reads `rows` rows of `k` elements, `rowBytes` apart. `negate` flips every sign.
   void load(MmaType type, Packing packing, const uint8_t *data, size_t rowBytes, size_t rows,
-            size_t k, bool negate = false, ZeroRule zero = ZeroRule::PerOperand);
+            size_t k, bool negate = false, ZeroRule zero = ZeroRule::PerTerm);
 
   /// Scale patterns of a block-scaled kind, scales[row * count + i]: count 1 for mxf8f6f4 (UE8M0),
   /// 2 or 4 for mxf4 and mxf4nvf4. Call after load.
