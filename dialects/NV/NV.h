@@ -1,7 +1,7 @@
 //===- NV.h - The nv dialect -----------------------------------------------------*- C++ -*-===//
 //
-// One op for each hardware mechanism, sized for tiles. See NV.td and NVOps.td for the reference, Rationale.md for the
-// reasons.
+// One op for each hardware mechanism, sized for tiles. See NV.td and NVOps.td for the reference,
+// Rationale.md for the reasons.
 //
 //===--------------------------------------------------------------------------------------===//
 

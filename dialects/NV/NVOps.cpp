@@ -112,8 +112,8 @@ LogicalResult WgmmaOp::verify() {
     return emitOpError("inner extents: expected equal, found a ")
            << shapeText(a) << " and b " << shapeText(b);
   if (result.getDimSize(0) != a[0] || result.getDimSize(1) != b[1])
-    return emitOpError("result shape: expected ") << a[0] << 'x' << b[1] << ", found "
-                                                  << shapeText(result.getShape());
+    return emitOpError("result shape: expected ")
+           << a[0] << 'x' << b[1] << ", found " << shapeText(result.getShape());
   if (a[0] % 64)
     return emitOpError("rows: expected a multiple of 64, found ") << a[0];
   if (b[1] % 8)
@@ -139,8 +139,7 @@ LogicalResult ExtractOp::verify() {
       result.getRank() != source.getRank())
     return emitOpError("ranks: expected offsets and result of rank ")
            << source.getRank() << ", found " << getOffsets().size() << " and " << result.getRank();
-  for (auto [offset, part, whole] :
-       llvm::zip(getOffsets(), result.getShape(), source.getShape()))
+  for (auto [offset, part, whole] : llvm::zip(getOffsets(), result.getShape(), source.getShape()))
     if (offset < 0 || offset + part > whole)
       return emitOpError("result range: expected within ")
              << shapeText(source.getShape()) << ", found offset " << offset << " extent " << part;
@@ -192,7 +191,8 @@ LogicalResult JoinRowSlotsOp::verify() {
   for (Value input : getInputs()) {
     auto type = cast<RankedTensorType>(input.getType());
     if (type.getShape() != first.getShape() || type.getElementType() != first.getElementType())
-      return emitOpError("inputs: expected one shape and element type, found ") << first << " and " << type;
+      return emitOpError("inputs: expected one shape and element type, found ")
+             << first << " and " << type;
   }
   SmallVector<int64_t> expected(cast<RankedTensorType>(getInputs().front().getType()).getShape());
   expected[0] *= getInputs().size();
@@ -217,11 +217,12 @@ LogicalResult ReduceOp::verify() {
 LogicalResult FoldOp::verify() {
   auto source = getSource().getType(), result = getResult().getType();
   if (source.getRank() != 2 || result.getRank() != 2)
-    return emitOpError("ranks: expected 2, found ") << source.getRank() << " and " << result.getRank();
+    return emitOpError("ranks: expected 2, found ")
+           << source.getRank() << " and " << result.getRank();
   if (source.getDimSize(0) != result.getDimSize(0) || source.getDimSize(1) % result.getDimSize(1))
     return emitOpError("result shape: expected ")
-           << source.getDimSize(0) << " rows and a divisor of " << source.getDimSize(1) << " columns, found "
-           << shapeText(result.getShape());
+           << source.getDimSize(0) << " rows and a divisor of " << source.getDimSize(1)
+           << " columns, found " << shapeText(result.getShape());
   return success();
 }
 

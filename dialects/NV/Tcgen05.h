@@ -12,8 +12,8 @@
 
 namespace tileloom::nv {
 
-/// The instruction that a product consists of, one for each step along K; an error when the hardware has none. The major orders are
-/// filled in only where layouts say them.
+/// The instruction that a product consists of, one for each step along K; an error when the
+/// hardware has none. The major orders are filled in only where layouts say them.
 llvm::Expected<layout::Tcgen05Instruction> instructionOf(Tcgen05MmaOp op);
 llvm::Expected<layout::Tcgen05Instruction> instructionOf(Tcgen05MmaScaledOp op);
 

@@ -1,6 +1,7 @@
 //===- Tcgen05Ops.cpp - Verifiers of the tensor memory and tcgen05 operations -------------===//
 //
-// Every message says what was expected and what was found. Which instructions exist is asked of layout::Tcgen05Instruction.
+// Every message says what was expected and what was found. Which instructions exist is asked of
+// layout::Tcgen05Instruction.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -65,7 +66,8 @@ Tcgen05Kind plainKind(Tcgen05Type type) {
 }
 
 /// What both forms of the product share: ranks, spaces, extents, types.
-llvm::Error fillCommon(MemDescType a, MemDescType b, MemDescType d, int64_t group, Tcgen05Instruction &op) {
+llvm::Error fillCommon(MemDescType a, MemDescType b, MemDescType d, int64_t group,
+                       Tcgen05Instruction &op) {
   auto fail = [](const Twine &message) { return llvm::createStringError(message); };
   for (MemDescType type : {a, b, d})
     if (type.getShape().size() != 2)
@@ -79,10 +81,12 @@ llvm::Error fillCommon(MemDescType a, MemDescType b, MemDescType d, int64_t grou
     return fail("inner extents: expected equal, found a " + text(as) + " and b " + text(bs));
   if (ds[0] != as[0] || ds[1] != bs[1] * group)
     return fail("d: expected " + text({as[0], bs[1] * group}) + ", found " + text(ds));
-  std::optional<Tcgen05Type> aType = operandType(a.getElementType()), bType = operandType(b.getElementType());
+  std::optional<Tcgen05Type> aType = operandType(a.getElementType()),
+                             bType = operandType(b.getElementType());
   if (!aType || !bType)
-    return fail("element types: expected f16, bf16, f32 (tf32), f8E4M3FN, f8E5M2, f4E2M1FN or i8, found " +
-                text(a.getElementType()) + " and " + text(b.getElementType()));
+    return fail(
+        "element types: expected f16, bf16, f32 (tf32), f8E4M3FN, f8E5M2, f4E2M1FN or i8, found " +
+        text(a.getElementType()) + " and " + text(b.getElementType()));
   op.a = *aType, op.b = *bType;
   Type accumulator = d.getElementType();
   if (!accumulator.isF32() && !accumulator.isF16() && !accumulator.isInteger(32))
@@ -96,7 +100,8 @@ llvm::Error fillCommon(MemDescType a, MemDescType b, MemDescType d, int64_t grou
   op.m = as[0] * group, op.n = ds[1];
   op.aInTensorMemory = a.getSpace() == MemorySpace::Tmem;
   op.transposeA = isTransposedView(a);
-  op.transposeB = !isTransposedView(b) && b.getLayout(); // b is written [K, N]: K contiguous means transposed
+  op.transposeB =
+      !isTransposedView(b) && b.getLayout(); // b is written [K, N]: K contiguous means transposed
   auto form = [](MemDescType type, TmemForm expected) {
     auto attr = dyn_cast_or_null<TmemAttr>(type.getLayout());
     return type.getSpace() != MemorySpace::Tmem || !attr || attr.getForm() == expected;
@@ -111,8 +116,9 @@ llvm::Error fillCommon(MemDescType a, MemDescType b, MemDescType d, int64_t grou
 llvm::Error checkInner(int64_t extent, const Tcgen05Instruction &op) {
   if (extent % op.k() == 0)
     return llvm::Error::success();
-  return llvm::createStringError("inner extent: expected a multiple of " + Twine(op.k()) + " for kind " +
-                                 layout::kindName(op.kind) + ", found " + Twine(extent));
+  return llvm::createStringError("inner extent: expected a multiple of " + Twine(op.k()) +
+                                 " for kind " + layout::kindName(op.kind) + ", found " +
+                                 Twine(extent));
 }
 
 } // namespace
@@ -124,12 +130,14 @@ bool tileloom::nv::isTransposedView(MemDescType type) {
 
 llvm::Expected<Tcgen05Instruction> tileloom::nv::instructionOf(Tcgen05MmaOp op) {
   Tcgen05Instruction result;
-  if (llvm::Error error = fillCommon(op.getA().getType(), op.getB().getType(), op.getD().getType(), op.getCtaGroup(), result))
+  if (llvm::Error error = fillCommon(op.getA().getType(), op.getB().getType(), op.getD().getType(),
+                                     op.getCtaGroup(), result))
     return error;
   result.kind = plainKind(result.a);
   if (result.a == Tcgen05Type::E2M1 || result.b == Tcgen05Type::E2M1)
-    return llvm::createStringError("element types: expected 8-bit floats without scales (4-bit ones would need padded tiles), "
-                                   "found f4E2M1FN");
+    return llvm::createStringError(
+        "element types: expected 8-bit floats without scales (4-bit ones would need padded tiles), "
+        "found f4E2M1FN");
   if (llvm::Error error = result.verify())
     return error;
   if (llvm::Error error = checkInner(op.getA().getType().getShape()[1], result))
@@ -144,18 +152,23 @@ llvm::Expected<Tcgen05Instruction> tileloom::nv::instructionOf(Tcgen05MmaScaledO
     return error;
   bool four = result.a == Tcgen05Type::E2M1;
   if (four != (result.b == Tcgen05Type::E2M1))
-    return llvm::createStringError("element types: expected two 8-bit floats or two f4E2M1FN, found " +
-                                   text(a.getElementType()) + " and " + text(b.getElementType()));
+    return llvm::createStringError(
+        "element types: expected two 8-bit floats or two f4E2M1FN, found " +
+        text(a.getElementType()) + " and " + text(b.getElementType()));
   MemDescType sa = op.getScaleA().getType(), sb = op.getScaleB().getType();
   Type scale = sa.getElementType();
   if (sb.getElementType() != scale || !isa<Float8E8M0FNUType, Float8E4M3FNType>(scale))
-    return llvm::createStringError("scales: expected two tiles of f8E8M0FNU or of f8E4M3FN, found " + text(scale) + " and " +
-                                   text(sb.getElementType()));
-  result.scale = isa<Float8E8M0FNUType>(scale) ? layout::Tcgen05Scale::UE8M0 : layout::Tcgen05Scale::UE4M3;
+    return llvm::createStringError(
+        "scales: expected two tiles of f8E8M0FNU or of f8E4M3FN, found " + text(scale) + " and " +
+        text(sb.getElementType()));
+  result.scale =
+      isa<Float8E8M0FNUType>(scale) ? layout::Tcgen05Scale::UE8M0 : layout::Tcgen05Scale::UE4M3;
   int64_t block = op.getBlock();
   if (block != 16 && block != 32)
     return llvm::createStringError("block: expected 16 or 32, found " + Twine(block));
-  result.kind = !four ? Tcgen05Kind::MXF8F6F4 : block == 16 ? Tcgen05Kind::MXF4NVF4 : Tcgen05Kind::MXF4;
+  result.kind = !four         ? Tcgen05Kind::MXF8F6F4
+                : block == 16 ? Tcgen05Kind::MXF4NVF4
+                              : Tcgen05Kind::MXF4;
   result.scalesPerStep = result.k() / block;
   if (llvm::Error error = result.verify())
     return error;
@@ -164,11 +177,12 @@ llvm::Expected<Tcgen05Instruction> tileloom::nv::instructionOf(Tcgen05MmaScaledO
     return error;
   auto checkScales = [&](StringRef name, MemDescType type, int64_t rows) -> llvm::Error {
     auto form = dyn_cast_or_null<TmemAttr>(type.getLayout());
-    if (type.getSpace() == MemorySpace::Tmem && type.getShape() == ArrayRef<int64_t>({rows, k / block}) &&
+    if (type.getSpace() == MemorySpace::Tmem &&
+        type.getShape() == ArrayRef<int64_t>({rows, k / block}) &&
         (!form || form.getForm() == TmemForm::Scales))
       return llvm::Error::success();
-    return llvm::createStringError(name + ": expected " + text({rows, k / block}) + " scales in tensor memory, found " +
-                                   text(Type(type)));
+    return llvm::createStringError(name + ": expected " + text({rows, k / block}) +
+                                   " scales in tensor memory, found " + text(Type(type)));
   };
   if (llvm::Error error = checkScales("scale_a", sa, a.getShape()[0]))
     return error;
@@ -212,8 +226,9 @@ LogicalResult Tcgen05CpOp::verify() {
   int64_t bytes = source.getShape()[1] * elementBits(source.getElementType()) / 8;
   if (source.getShape()[0] % shape.rows || bytes != shape.bytes)
     return emitOpError("source: expected pieces of ")
-           << shape.rows << " rows of " << shape.bytes << " bytes for " << stringifyTcgen05CpShape(getShape()) << ", found "
-           << source.getShape()[0] << " rows of " << bytes << " bytes";
+           << shape.rows << " rows of " << shape.bytes << " bytes for "
+           << stringifyTcgen05CpShape(getShape()) << ", found " << source.getShape()[0]
+           << " rows of " << bytes << " bytes";
   return success();
 }
 
@@ -228,10 +243,13 @@ static LogicalResult verifyTransfer(Operation *op, RankedTensorType value, MemDe
   if (view.getSpace() != MemorySpace::Tmem)
     return op->emitOpError("view: expected a tile in tensor memory, found ") << view;
   if (value.getElementType() != view.getElementType() || value.getShape() != view.getShape())
-    return op->emitOpError("types: expected the same shape and elements, found ") << value << " and " << view;
+    return op->emitOpError("types: expected the same shape and elements, found ")
+           << value << " and " << view;
   if (view.getShape()[0] != 128 && view.getShape()[0] != 64)
-    return op->emitOpError("rows: expected 128, or 64 of an accumulator of 64 rows, found ") << view.getShape()[0];
-  if (auto form = dyn_cast_or_null<TmemAttr>(view.getLayout()); form && form.getForm() == TmemForm::Scales)
+    return op->emitOpError("rows: expected 128, or 64 of an accumulator of 64 rows, found ")
+           << view.getShape()[0];
+  if (auto form = dyn_cast_or_null<TmemAttr>(view.getLayout());
+      form && form.getForm() == TmemForm::Scales)
     return op->emitOpError("view: expected the form 'accumulator' or 'operand', found ") << view;
   return success();
 }

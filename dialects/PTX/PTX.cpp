@@ -26,9 +26,7 @@ void PTXDialect::initialize() {
 static bool is8BitFloat(MatrixType type) {
   return type == MatrixType::E4M3 || type == MatrixType::E5M2;
 }
-static bool isInteger(MatrixType type) {
-  return type == MatrixType::S8 || type == MatrixType::U8;
-}
+static bool isInteger(MatrixType type) { return type == MatrixType::S8 || type == MatrixType::U8; }
 
 /// Shapes and types that wgmma.mma_async has (PTX ISA 9.7.15.2, 9.7.15.5.2).
 static LogicalResult verifyTypes(WgmmaOp op) {
@@ -48,8 +46,7 @@ static LogicalResult verifyTypes(WgmmaOp op) {
       return op.emitOpError("d_type: expected i32 for ")
              << stringifyMatrixType(a) << ", found " << d;
   } else if (!d.isF32() && !(d.isF16() && (a == MatrixType::F16 || is8BitFloat(a)))) {
-    return op.emitOpError("d_type: expected f32 for ")
-           << stringifyMatrixType(a) << ", found " << d;
+    return op.emitOpError("d_type: expected f32 for ") << stringifyMatrixType(a) << ", found " << d;
   }
   if ((op.getTransA() || op.getTransB()) && !half)
     return op.emitOpError("trans: expected 16-bit operands, found ") << stringifyMatrixType(a);
@@ -65,7 +62,8 @@ LogicalResult WgmmaOp::verify() {
   if (!getAcc().empty() && getAcc().size() != registers)
     return emitOpError("accumulators: expected ") << registers << ", found " << getAcc().size();
   if (getA().size() != 1 && getA().size() != 4)
-    return emitOpError("a: expected one descriptor or 4 registers, found ") << getA().size() << " values";
+    return emitOpError("a: expected one descriptor or 4 registers, found ")
+           << getA().size() << " values";
   if (getA().size() == 1 && !getA().front().getType().isInteger(64))
     return emitOpError("a: expected a descriptor of type i64, found ") << getA().front().getType();
   for (Value value : getA())

@@ -1,6 +1,7 @@
 //===- PTX.h - The ptx dialect ---------------------------------------------------*- C++ -*-===//
 //
-// The few instructions that NVVM cannot express. See PTX.td for the reference, Rationale.md for the reasons.
+// The few instructions that NVVM cannot express. See PTX.td for the reference, Rationale.md for the
+// reasons.
 //
 //===--------------------------------------------------------------------------------------===//
 

@@ -30,9 +30,11 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op, NamedAttribut
   if (attribute.getName() != kernelAttrName)
     return success();
   if (!isa<FunctionOpInterface>(op))
-    return op->emitOpError("'tile.kernel' expected on a function, found on '") << op->getName() << "'";
+    return op->emitOpError("'tile.kernel' expected on a function, found on '")
+           << op->getName() << "'";
   if (!isa<UnitAttr>(attribute.getValue()))
-    return op->emitOpError("'tile.kernel' expected a unit attribute, found ") << attribute.getValue();
+    return op->emitOpError("'tile.kernel' expected a unit attribute, found ")
+           << attribute.getValue();
   return success();
 }
 
@@ -42,7 +44,8 @@ LogicalResult tileloom::tile::parseShapedBody(AsmParser &parser, SmallVectorImpl
                  parser.parseType(elementType));
 }
 
-void tileloom::tile::printShapedBody(AsmPrinter &printer, ArrayRef<int64_t> shape, Type elementType) {
+void tileloom::tile::printShapedBody(AsmPrinter &printer, ArrayRef<int64_t> shape,
+                                     Type elementType) {
   for (int64_t extent : shape)
     printer << extent << 'x';
   printer << elementType;
@@ -68,8 +71,8 @@ void DescType::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
-LogicalResult DescType::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> shape,
-                               Type elementType) {
+LogicalResult DescType::verify(function_ref<InFlightDiagnostic()> emitError,
+                               ArrayRef<int64_t> shape, Type elementType) {
   if (shape.empty() || shape.size() > 5)
     return emitError() << "descriptor rank: expected 1 to 5, found " << shape.size();
   if (llvm::any_of(shape, [](int64_t extent) { return extent < 1; }))

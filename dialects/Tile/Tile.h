@@ -20,10 +20,12 @@ namespace tileloom::tile {
 /// Unit attribute of a `func.func` that is a kernel.
 inline constexpr llvm::StringLiteral kernelAttrName = "tile.kernel";
 
-/// Parses and prints `4x64xbf16` between angle brackets; shared by the shaped types of all dialects.
+/// Parses and prints `4x64xbf16` between angle brackets; shared by the shaped types of all
+/// dialects.
 mlir::LogicalResult parseShapedBody(mlir::AsmParser &parser, llvm::SmallVectorImpl<int64_t> &shape,
                                     mlir::Type &elementType);
-void printShapedBody(mlir::AsmPrinter &printer, llvm::ArrayRef<int64_t> shape, mlir::Type elementType);
+void printShapedBody(mlir::AsmPrinter &printer, llvm::ArrayRef<int64_t> shape,
+                     mlir::Type elementType);
 
 /// Bits of one element as stored in memory; 0 if the type has no fixed width.
 unsigned elementBits(mlir::Type elementType);

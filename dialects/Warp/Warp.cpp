@@ -67,7 +67,8 @@ Type BufferType::parse(AsmParser &parser) {
   }
   if (parser.parseGreater())
     return {};
-  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(), depth, views, space);
+  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(), depth, views,
+                    space);
 }
 
 void BufferType::print(AsmPrinter &printer) const {
@@ -95,8 +96,9 @@ LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError, i
 LogicalResult LaunchAttr::verify(function_ref<InFlightDiagnostic()> emitError, bool persistent,
                                  int64_t cluster, int64_t perSm) {
   if (cluster < 1 || cluster > 8)
-    return emitError() << "cluster size: expected 1 to 8 CTAs (16 need a non-portable launch), found "
-                       << cluster;
+    return emitError()
+           << "cluster size: expected 1 to 8 CTAs (16 need a non-portable launch), found "
+           << cluster;
   if (perSm < 1)
     return emitError() << "per_sm: expected at least 1 CTA, found " << perSm;
   return success();

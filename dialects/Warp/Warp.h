@@ -1,7 +1,7 @@
 //===- Warp.h - The warp dialect -------------------------------------------------*- C++ -*-===//
 //
-// Which warps do which part of a kernel, and how they hand storage over. See Warp.td for the reference, Rationale.md for
-// the reasons.
+// Which warps do which part of a kernel, and how they hand storage over. See Warp.td for the
+// reference, Rationale.md for the reasons.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -31,8 +31,8 @@ namespace tileloom::warp {
 /// Name of the function attribute that holds a `#warp.launch`.
 inline constexpr llvm::StringLiteral launchAttrName = "warp.launch";
 
-/// The acquire that a token comes from: directly, or the first of those that a loop carries or a branch yields (all of one ring).
-/// Null if the token comes from elsewhere.
+/// The acquire that a token comes from: directly, or the first of those that a loop carries or a
+/// branch yields (all of one ring). Null if the token comes from elsewhere.
 AcquireOp originOf(mlir::Value token);
 
 } // namespace tileloom::warp

@@ -27,8 +27,8 @@ static Value terminatorOperand(Region &region, unsigned index) {
   return index < terminator->getNumOperands() ? terminator->getOperand(index) : Value();
 }
 
-/// The value that `token` is on one way into it; none if it is neither carried by a loop nor yielded
-/// by a branch.
+/// The value that `token` is on one way into it; none if it is neither carried by a loop nor
+/// yielded by a branch.
 static Value sourceOf(Value token) {
   auto argument = dyn_cast<BlockArgument>(token);
   Operation *owner = argument ? argument.getOwner()->getParentOp() : token.getDefiningOp();
@@ -76,11 +76,14 @@ LogicalResult PeekOp::verify() {
 LogicalResult HoldOp::verify() {
   // What a loop carries is a token's stage, not its phase.
   if (!getToken().getDefiningOp<AcquireOp>())
-    return emitOpError("token: expected the result of a warp.acquire in the same iteration, found another value");
+    return emitOpError(
+        "token: expected the result of a warp.acquire in the same iteration, found another value");
   // After its release the barrier of the slot goes on to other phases.
   for (Operation *user : getToken().getUsers())
-    if (isa<ReleaseOp>(user) && user->getBlock() == (*this)->getBlock() && user->isBeforeInBlock(*this))
-      return emitOpError("token: expected a slot that the role still holds, found one released before");
+    if (isa<ReleaseOp>(user) && user->getBlock() == (*this)->getBlock() &&
+        user->isBeforeInBlock(*this))
+      return emitOpError(
+          "token: expected a slot that the role still holds, found one released before");
   return success();
 }
 
@@ -93,9 +96,8 @@ LogicalResult SlotOp::verify() {
     return success(); // reported on the acquire
   BufferType buffer = ring.getBuffer().getType();
   if (buffer.getViews().size() != getViews().size())
-    return emitOpError("results: expected ")
-           << buffer.getViews().size() << " (the views of " << buffer << "), found "
-           << getViews().size();
+    return emitOpError("results: expected ") << buffer.getViews().size() << " (the views of "
+                                             << buffer << "), found " << getViews().size();
   auto space = static_cast<nv::MemorySpace>(buffer.getSpace());
   for (auto [index, view, expected] : llvm::enumerate(getViews(), buffer.getViews())) {
     auto found = dyn_cast<nv::MemDescType>(view.getType());
@@ -162,7 +164,8 @@ LogicalResult RoleOp::verify() {
 }
 
 LogicalResult RoleOp::verifyRegions() {
-  // What a role may use from outside: everything else would have to be kept alive in the registers of all roles.
+  // What a role may use from outside: everything else would have to be kept alive in the registers
+  // of all roles.
   WalkResult result = getBody().walk([&](Operation *op) {
     for (Value operand : op->getOperands()) {
       if (getBody().isAncestor(operand.getParentRegion()))
@@ -175,9 +178,10 @@ LogicalResult RoleOp::verifyRegions() {
                                def->getDialect()->getNamespace() == "llvm")))
         continue;
       op->emitOpError("in role @")
-          << getSymName() << ": expected outside values to be kernel arguments, constants, buffers, "
-          << "rings or orders, found the result of '" << (def ? def->getName().getStringRef() : "block")
-          << "'";
+          << getSymName()
+          << ": expected outside values to be kernel arguments, constants, buffers, "
+          << "rings or orders, found the result of '"
+          << (def ? def->getName().getStringRef() : "block") << "'";
       return WalkResult::interrupt();
     }
     return WalkResult::advance();
@@ -222,8 +226,8 @@ ParseResult ForEachTileOp::parse(OpAsmParser &parser, OperationState &state) {
 
 void ForEachTileOp::print(OpAsmPrinter &printer) {
   Block &body = getBody().front();
-  printer << " (" << body.getArgument(0) << ", " << body.getArgument(1) << ") in (" << getM() << ", "
-          << getN() << ')';
+  printer << " (" << body.getArgument(0) << ", " << body.getArgument(1) << ") in (" << getM()
+          << ", " << getN() << ')';
   if (getGroup() != 1)
     printer << " group(" << getGroup() << ')';
   if (getStep() != TileStep::All)
@@ -236,6 +240,7 @@ void ForEachTileOp::print(OpAsmPrinter &printer) {
 LogicalResult ForEachTileOp::verify() {
   Block &body = getBody().front();
   if (body.getNumArguments() != 2)
-    return emitOpError("body arguments: expected 2 tile coordinates, found ") << body.getNumArguments();
+    return emitOpError("body arguments: expected 2 tile coordinates, found ")
+           << body.getNumArguments();
   return success();
 }

@@ -36,8 +36,8 @@ static bool addUnique(SmallVector<int32_t> &list, int32_t value) {
   return true;
 }
 
-/// Whether an integer is computed from the replica index. Looks through what loops carry, not at how
-/// often they run, and not at tiles.
+/// Whether an integer is computed from the replica index. Looks through what loops carry, not at
+/// how often they run, and not at tiles.
 static bool dependsOnReplica(Value value, llvm::SmallDenseSet<Value> &seen) {
   if (!value || !value.getType().isIntOrIndex() || !seen.insert(value).second)
     return false;

@@ -15,10 +15,11 @@ bool tileloom::isSingleThreadRole(warp::RoleOp role) {
     bool tensor = llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>) ||
                   llvm::any_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>);
     bool ours = isa<nv::NVDialect, warp::WarpDialect>(op->getDialect());
-    bool ring = isa<warp::AcquireOp, warp::PeekOp, warp::SlotOp, warp::ReleaseOp, warp::SkipOp, warp::AwaitOp,
-                    warp::PassOp, warp::HoldOp, warp::ForEachTileOp>(op);
+    bool ring = isa<warp::AcquireOp, warp::PeekOp, warp::SlotOp, warp::ReleaseOp, warp::SkipOp,
+                    warp::AwaitOp, warp::PassOp, warp::HoldOp, warp::ForEachTileOp>(op);
     bool scalarAccess = isa<nv::GlobalLoadOp, nv::GlobalStoreOp, nv::ScalarLoadOp>(op);
-    if (tensor || (ours && !ring && !scalarAccess && !op->hasTrait<nv::SingleThread>() && !isPure(op)))
+    if (tensor ||
+        (ours && !ring && !scalarAccess && !op->hasTrait<nv::SingleThread>() && !isPure(op)))
       return WalkResult::interrupt();
     return WalkResult::advance();
   });

@@ -18,9 +18,10 @@ static llvm::Error unknownLayout(Attribute attribute) {
   return llvm::createStringError(text);
 }
 
-/// A slice says nothing about the extent of the dimension that it dropped; the map of the others does not depend on it.
-/// Takes the smallest extent that the parent allows.
-static Expected<RegisterLayout> sliceLayout(nv::SliceAttr slice, ArrayRef<int64_t> shape, unsigned bits) {
+/// A slice says nothing about the extent of the dimension that it dropped; the map of the others
+/// does not depend on it. Takes the smallest extent that the parent allows.
+static Expected<RegisterLayout> sliceLayout(nv::SliceAttr slice, ArrayRef<int64_t> shape,
+                                            unsigned bits) {
   for (int64_t extent : {1, 8, 16, 32, 64, 128, 256}) {
     SmallVector<int64_t> parentShape(shape);
     parentShape.insert(parentShape.begin() + slice.getDim(), extent);
@@ -37,7 +38,8 @@ static Expected<RegisterLayout> sliceLayout(nv::SliceAttr slice, ArrayRef<int64_
   return unknownLayout(slice);
 }
 
-Expected<RegisterLayout> tileloom::registerLayout(Attribute attribute, ArrayRef<int64_t> shape, unsigned bits) {
+Expected<RegisterLayout> tileloom::registerLayout(Attribute attribute, ArrayRef<int64_t> shape,
+                                                  unsigned bits) {
   if (auto acc = dyn_cast_or_null<nv::WgmmaAccAttr>(attribute))
     return RegisterLayout::wgmmaAccumulator(shape, acc.getWarps());
   if (auto a = dyn_cast_or_null<nv::WgmmaAAttr>(attribute))
@@ -48,7 +50,8 @@ Expected<RegisterLayout> tileloom::registerLayout(Attribute attribute, ArrayRef<
                                    blocked.getWarpsPerRole(), order);
   }
   if (auto tmem = dyn_cast_or_null<nv::TmemLoadAttr>(attribute))
-    return RegisterLayout::tmem(accessShape(tmem.getShape()), shape, tmem.getWarps(), tmem.getBits());
+    return RegisterLayout::tmem(accessShape(tmem.getShape()), shape, tmem.getWarps(),
+                                tmem.getBits());
   if (auto slice = dyn_cast_or_null<nv::SliceAttr>(attribute))
     return sliceLayout(slice, shape, bits);
   if (auto slot = dyn_cast_or_null<nv::RowSlotAttr>(attribute)) {
@@ -57,7 +60,8 @@ Expected<RegisterLayout> tileloom::registerLayout(Attribute attribute, ArrayRef<
     Expected<RegisterLayout> parent = registerLayout(slot.getParent(), parentShape, bits);
     if (!parent)
       return parent.takeError();
-    Expected<layout::SubLayout> result = layout::rowSlot(*parent, 0, slot.getSlot(), slot.getCount());
+    Expected<layout::SubLayout> result =
+        layout::rowSlot(*parent, 0, slot.getSlot(), slot.getCount());
     if (!result)
       return result.takeError();
     return result->layout;
@@ -66,7 +70,8 @@ Expected<RegisterLayout> tileloom::registerLayout(Attribute attribute, ArrayRef<
 }
 
 Expected<RegisterLayout> tileloom::registerLayout(RankedTensorType type) {
-  return registerLayout(type.getEncoding(), type.getShape(), tile::elementBits(type.getElementType()));
+  return registerLayout(type.getEncoding(), type.getShape(),
+                        tile::elementBits(type.getElementType()));
 }
 
 Expected<SharedLayout> tileloom::sharedLayout(nv::MemDescType type) {
@@ -100,7 +105,8 @@ Expected<SmallVector<layout::TmaBox, 4>> tileloom::tmaBoxes(nv::MemDescType type
   int64_t perByte = tile::elementBits(type.getElementType()) == 4 ? 2 : 1;
   shape.back() /= perByte;
   bool slice = whole->shape() != ArrayRef<int64_t>(shape) && whole->major() == layout::Major::K;
-  Expected<SharedLayout> part = slice ? SharedLayout::create(shape, whole->elementBits(), whole->swizzle()) : *whole;
+  Expected<SharedLayout> part =
+      slice ? SharedLayout::create(shape, whole->elementBits(), whole->swizzle()) : *whole;
   if (!part)
     return part.takeError();
   Expected<SmallVector<layout::TmaBox, 4>> boxes = part->tmaBoxes();
@@ -108,7 +114,8 @@ Expected<SmallVector<layout::TmaBox, 4>> tileloom::tmaBoxes(nv::MemDescType type
     return boxes.takeError();
   for (layout::TmaBox &box : *boxes) {
     // Columns of atoms are as far apart as in the allocation.
-    box.byteOffset += box.origin[0] / box.extents[0] * (whole->rowCount() - part->rowCount()) * whole->atomBytes();
+    box.byteOffset += box.origin[0] / box.extents[0] * (whole->rowCount() - part->rowCount()) *
+                      whole->atomBytes();
     box.extents[0] *= perByte;
     box.origin[0] *= perByte;
   }
@@ -124,14 +131,17 @@ Expected<layout::TensorMemoryLayout> tileloom::tensorMemoryLayout(nv::MemDescTyp
   case nv::TmemForm::Accumulator:
     return layout::TensorMemoryLayout::accumulator(rows, columns, /*ctaGroup=*/1);
   case nv::TmemForm::Operand:
-    return layout::TensorMemoryLayout::operandA(rows, columns, tile::elementBits(type.getElementType()), /*ctaGroup=*/1);
+    return layout::TensorMemoryLayout::operandA(
+        rows, columns, tile::elementBits(type.getElementType()), /*ctaGroup=*/1);
   case nv::TmemForm::Scales:
     return layout::TensorMemoryLayout::scalesB(rows, columns);
   }
   llvm_unreachable("unknown form");
 }
 
-layout::TmemShape tileloom::accessShape(nv::TmemShape shape) { return static_cast<layout::TmemShape>(shape); }
+layout::TmemShape tileloom::accessShape(nv::TmemShape shape) {
+  return static_cast<layout::TmemShape>(shape);
+}
 
 nv::TmemLoadAttr tileloom::tensorMemoryRegisters(nv::MemDescType type, int64_t warps) {
   auto tmem = dyn_cast_or_null<nv::TmemAttr>(type.getLayout());

@@ -1,8 +1,9 @@
 //===- AsyncPatterns.cpp - Copies, barriers and fences ------------------------------------===//
 //
-// nv.tma, nv.bulk, nv.mbarrier, nv.named_barrier and nv.fence to NVVM. A tile wider than one copy (a swizzle atom, 256 rows) becomes
-// several boxes. What one thread issues for its role is issued by the role's first thread, so that the store engine's
-// groups are waited for by the thread that made them.
+// nv.tma, nv.bulk, nv.mbarrier, nv.named_barrier and nv.fence to NVVM. A tile wider than one copy
+// (a swizzle atom, 256 rows) becomes several boxes. What one thread issues for its role is issued
+// by the role's first thread, so that the store engine's groups are waited for by the thread that
+// made them.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -21,12 +22,13 @@ namespace {
 
 template <typename Op> class Pattern : public OpConversionPattern<Op> {
 public:
-  Pattern(TileTypeConverter &converter, MLIRContext *context) : OpConversionPattern<Op>(converter, context) {}
+  Pattern(TileTypeConverter &converter, MLIRContext *context)
+      : OpConversionPattern<Op>(converter, context) {}
   using Adaptor = typename Op::Adaptor;
 };
 
-/// L2 cache policies as `createpolicy.fractional` makes them for all of a copy (the encodings that CUTLASS names
-/// TMA::CacheHintSm90).
+/// L2 cache policies as `createpolicy.fractional` makes them for all of a copy (the encodings that
+/// CUTLASS names TMA::CacheHintSm90).
 Value cachePolicy(OpBuilder &builder, Location loc, std::optional<nv::CacheHint> hint) {
   if (!hint || *hint == nv::CacheHint::Normal)
     return {};
@@ -34,9 +36,10 @@ Value cachePolicy(OpBuilder &builder, Location loc, std::optional<nv::CacheHint>
   return arith::ConstantIntOp::create(builder, loc, policy, 64);
 }
 
-/// Coordinates of a box, innermost first: `start` (outermost first) moved by the box's origin in the tile, whose unit dimensions are dropped.
-SmallVector<Value> boxCoordinates(OpBuilder &builder, Location loc, tile::DescType desc, ValueRange start,
-                                  const layout::TmaBox &box) {
+/// Coordinates of a box, innermost first: `start` (outermost first) moved by the box's origin in
+/// the tile, whose unit dimensions are dropped.
+SmallVector<Value> boxCoordinates(OpBuilder &builder, Location loc, tile::DescType desc,
+                                  ValueRange start, const layout::TmaBox &box) {
   Scalar math{builder, loc};
   SmallVector<Value> coordinates;
   size_t next = 0;
@@ -51,7 +54,8 @@ SmallVector<Value> boxCoordinates(OpBuilder &builder, Location loc, tile::DescTy
 
 struct TmaLoadPattern : Pattern<nv::TmaLoadOp> {
   using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::TmaLoadOp op, Adaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(nv::TmaLoadOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     if (!op.getBarrier())
       return op.emitOpError("expected a barrier: the slot's release of kind tma names it");
     auto boxes = tmaBoxes(op.getView().getType());
@@ -66,15 +70,18 @@ struct TmaLoadPattern : Pattern<nv::TmaLoadOp> {
       if (op.getPair()) {
         // cta_group::2 lets a copy count on the mbarrier of the peer (PTX ISA 9.7.9.25.5.2).
         group = NVVM::CTAGroupKindAttr::get(getContext(), NVVM::CTAGroupKind::CTA_2);
-        barrier = sameBits(builder, loc, mapToCta(builder, loc, barrier, leaderRank(builder, loc)), 3);
+        barrier =
+            sameBits(builder, loc, mapToCta(builder, loc, barrier, leaderRank(builder, loc)), 3);
       }
       for (const layout::TmaBox &box : *boxes) {
         Value target = Scalar{builder, loc}.advance(adaptor.getView(), box.byteOffset);
         if (cluster)
           target = sameBits(builder, loc, target, 7);
         NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
-            builder, loc, target, adaptor.getDesc(), boxCoordinates(builder, loc, desc, op.getCoordinates(), box), barrier,
-            ValueRange(), adaptor.getMulticast(), policy, NVVM::TMALoadMode::TILE, /*isCTAOnly=*/!cluster, group, Value());
+            builder, loc, target, adaptor.getDesc(),
+            boxCoordinates(builder, loc, desc, op.getCoordinates(), box), barrier, ValueRange(),
+            adaptor.getMulticast(), policy, NVVM::TMALoadMode::TILE, /*isCTAOnly=*/!cluster, group,
+            Value());
       }
     });
     rewriter.eraseOp(op);
@@ -84,7 +91,8 @@ struct TmaLoadPattern : Pattern<nv::TmaLoadOp> {
 
 struct TmaStorePattern : Pattern<nv::TmaStoreOp> {
   using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::TmaStoreOp op, Adaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(nv::TmaStoreOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     auto boxes = tmaBoxes(op.getView().getType());
     if (!boxes)
       return op.emitOpError() << llvm::toString(boxes.takeError());
@@ -95,7 +103,8 @@ struct TmaStorePattern : Pattern<nv::TmaStoreOp> {
       for (const layout::TmaBox &box : *boxes) {
         Value source = Scalar{builder, loc}.advance(adaptor.getView(), box.byteOffset);
         NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
-            builder, loc, adaptor.getDesc(), source, boxCoordinates(builder, loc, desc, op.getCoordinates(), box), policy,
+            builder, loc, adaptor.getDesc(), source,
+            boxCoordinates(builder, loc, desc, op.getCoordinates(), box), policy,
             NVVM::TMAStoreMode::TILE, Value());
       }
     });
@@ -106,9 +115,11 @@ struct TmaStorePattern : Pattern<nv::TmaStoreOp> {
 
 struct BulkCommitPattern : Pattern<nv::BulkCommitOp> {
   using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::BulkCommitOp op, Adaptor, ConversionPatternRewriter &rewriter) const override {
-    createIssued(rewriter, op, nv::Issuer::Role,
-                 [&](OpBuilder &builder) { NVVM::CpAsyncBulkCommitGroupOp::create(builder, op.getLoc()); });
+  LogicalResult matchAndRewrite(nv::BulkCommitOp op, Adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    createIssued(rewriter, op, nv::Issuer::Role, [&](OpBuilder &builder) {
+      NVVM::CpAsyncBulkCommitGroupOp::create(builder, op.getLoc());
+    });
     rewriter.eraseOp(op);
     return success();
   }
@@ -116,7 +127,8 @@ struct BulkCommitPattern : Pattern<nv::BulkCommitOp> {
 
 struct BulkWaitPattern : Pattern<nv::BulkWaitOp> {
   using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::BulkWaitOp op, Adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(nv::BulkWaitOp op, Adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     createIssued(rewriter, op, nv::Issuer::Role, [&](OpBuilder &builder) {
       NVVM::CpAsyncBulkWaitGroupOp::create(builder, op.getLoc(), op.getPending(),
                                            op.getRead() ? builder.getUnitAttr() : UnitAttr());
@@ -128,10 +140,12 @@ struct BulkWaitPattern : Pattern<nv::BulkWaitOp> {
 
 struct MBarrierInitPattern : Pattern<nv::MBarrierInitOp> {
   using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::MBarrierInitOp op, Adaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(nv::MBarrierInitOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     Scalar math{rewriter, op.getLoc()};
     for (uint64_t stage = 0; stage < op.getStages(); ++stage)
-      NVVM::MBarrierInitOp::create(rewriter, op.getLoc(), math.advance(adaptor.getBase(), 8 * stage),
+      NVVM::MBarrierInitOp::create(rewriter, op.getLoc(),
+                                   math.advance(adaptor.getBase(), 8 * stage),
                                    math.i32(op.getArrivals()), Value());
     rewriter.eraseOp(op);
     return success();
@@ -140,8 +154,10 @@ struct MBarrierInitPattern : Pattern<nv::MBarrierInitOp> {
 
 struct MBarrierWaitPattern : Pattern<nv::MBarrierWaitOp> {
   using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::MBarrierWaitOp op, Adaptor adaptor, ConversionPatternRewriter &rewriter) const override {
-    // try_wait may give up after a system-dependent time (PTX ISA 9.7.13.15.16): it has to be asked again.
+  LogicalResult matchAndRewrite(nv::MBarrierWaitOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    // try_wait may give up after a system-dependent time (PTX ISA 9.7.13.15.16): it has to be asked
+    // again.
     Location loc = op.getLoc();
     OpBuilder::InsertionGuard guard(rewriter);
     Value yes = arith::ConstantIntOp::create(rewriter, loc, 1, 1);
@@ -152,8 +168,9 @@ struct MBarrierWaitPattern : Pattern<nv::MBarrierWaitOp> {
     }
     auto loop = scf::WhileOp::create(rewriter, loc, TypeRange(), ValueRange());
     rewriter.createBlock(&loop.getBefore());
-    Value done = NVVM::MBarrierTryWaitOp::create(rewriter, loc, rewriter.getI1Type(), adaptor.getBarrier(), adaptor.getPhase(),
-                                                 Value(), NVVM::MemScopeKind::CTA, /*relaxed=*/false);
+    Value done = NVVM::MBarrierTryWaitOp::create(rewriter, loc, rewriter.getI1Type(),
+                                                 adaptor.getBarrier(), adaptor.getPhase(), Value(),
+                                                 NVVM::MemScopeKind::CTA, /*relaxed=*/false);
     Value again = arith::XOrIOp::create(rewriter, loc, done, yes);
     scf::ConditionOp::create(rewriter, loc, again, ValueRange());
     rewriter.createBlock(&loop.getAfter());
@@ -165,24 +182,28 @@ struct MBarrierWaitPattern : Pattern<nv::MBarrierWaitOp> {
 
 struct MBarrierTestPattern : Pattern<nv::MBarrierTestOp> {
   using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::MBarrierTestOp op, Adaptor adaptor, ConversionPatternRewriter &rewriter) const override {
-    rewriter.replaceOpWithNewOp<NVVM::MBarrierTestWaitOp>(op, rewriter.getI1Type(), adaptor.getBarrier(), adaptor.getPhase(),
-                                                          NVVM::MemScopeKind::CTA, /*relaxed=*/false);
+  LogicalResult matchAndRewrite(nv::MBarrierTestOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<NVVM::MBarrierTestWaitOp>(
+        op, rewriter.getI1Type(), adaptor.getBarrier(), adaptor.getPhase(), NVVM::MemScopeKind::CTA,
+        /*relaxed=*/false);
     return success();
   }
 };
 
 struct MBarrierArrivePattern : Pattern<nv::MBarrierArriveOp> {
   using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::MBarrierArriveOp op, Adaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(nv::MBarrierArriveOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     createIssued(rewriter, op, op.getIssuer(), [&](OpBuilder &builder) {
       if (op.getBytes())
         NVVM::MBarrierArriveExpectTxOp::create(builder, loc, Type(), adaptor.getBarrier(),
-                                               Scalar{builder, loc}.i32(op.getBytes()), NVVM::MemScopeKind::CTA, false, Value());
+                                               Scalar{builder, loc}.i32(op.getBytes()),
+                                               NVVM::MemScopeKind::CTA, false, Value());
       else
-        NVVM::MBarrierArriveOp::create(builder, loc, builder.getI64Type(), adaptor.getBarrier(), Value(),
-                                       NVVM::MemScopeKind::CTA, false);
+        NVVM::MBarrierArriveOp::create(builder, loc, builder.getI64Type(), adaptor.getBarrier(),
+                                       Value(), NVVM::MemScopeKind::CTA, false);
     });
     rewriter.eraseOp(op);
     return success();
@@ -191,7 +212,8 @@ struct MBarrierArrivePattern : Pattern<nv::MBarrierArriveOp> {
 
 struct NamedBarrierPattern : Pattern<nv::NamedBarrierOp> {
   using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::NamedBarrierOp op, Adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(nv::NamedBarrierOp op, Adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     Scalar math{rewriter, loc};
     auto role = op->getParentOfType<warp::RoleOp>();
@@ -201,7 +223,8 @@ struct NamedBarrierPattern : Pattern<nv::NamedBarrierOp> {
     Value id = math.i32(first.getInt());
     if (role.getReplicas() > 1)
       id = math.add(warp::ReplicaIndexOp::create(rewriter, loc, rewriter.getI32Type()), id);
-    NVVM::BarrierOp::create(rewriter, loc, TypeRange(), id, math.i32(role.getWarps() * 32), NVVM::BarrierReductionAttr(), Value());
+    NVVM::BarrierOp::create(rewriter, loc, TypeRange(), id, math.i32(role.getWarps() * 32),
+                            NVVM::BarrierReductionAttr(), Value());
     rewriter.eraseOp(op);
     return success();
   }
@@ -209,16 +232,20 @@ struct NamedBarrierPattern : Pattern<nv::NamedBarrierOp> {
 
 struct FenceProxyPattern : Pattern<nv::FenceProxyOp> {
   using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::FenceProxyOp op, Adaptor, ConversionPatternRewriter &rewriter) const override {
-    rewriter.replaceOpWithNewOp<NVVM::FenceProxyOp>(op, NVVM::ProxyKind::async_shared,
-                                                    NVVM::SharedSpaceAttr::get(getContext(), NVVM::SharedSpace::shared_cta));
+  LogicalResult matchAndRewrite(nv::FenceProxyOp op, Adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<NVVM::FenceProxyOp>(
+        op, NVVM::ProxyKind::async_shared,
+        NVVM::SharedSpaceAttr::get(getContext(), NVVM::SharedSpace::shared_cta));
     return success();
   }
 };
 
 } // namespace
 
-void tileloom::emit::populateAsyncPatterns(TileTypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<TmaLoadPattern, TmaStorePattern, BulkCommitPattern, BulkWaitPattern, MBarrierInitPattern, MBarrierWaitPattern,
-               MBarrierTestPattern, MBarrierArrivePattern, NamedBarrierPattern, FenceProxyPattern>(converter, patterns.getContext());
+void tileloom::emit::populateAsyncPatterns(TileTypeConverter &converter,
+                                           RewritePatternSet &patterns) {
+  patterns.add<TmaLoadPattern, TmaStorePattern, BulkCommitPattern, BulkWaitPattern,
+               MBarrierInitPattern, MBarrierWaitPattern, MBarrierTestPattern, MBarrierArrivePattern,
+               NamedBarrierPattern, FenceProxyPattern>(converter, patterns.getContext());
 }

@@ -1,7 +1,7 @@
 //===- ClusterPatterns.cpp - CTAs of a cluster --------------------------------------------===//
 //
-// nv.cta_rank, nv.mbarrier.arrive_at, nv.warp_sync and nv.tcgen05.commit to NVVM. Remote mbarriers are named by mapa, in the shared::cluster
-// window.
+// nv.cta_rank, nv.mbarrier.arrive_at, nv.warp_sync and nv.tcgen05.commit to NVVM. Remote mbarriers
+// are named by mapa, in the shared::cluster window.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -24,17 +24,20 @@ Value tileloom::emit::leaderRank(OpBuilder &builder, Location loc) {
 }
 
 Value tileloom::emit::mapToCta(OpBuilder &builder, Location loc, Value address, Value rank) {
-  return NVVM::MapaOp::create(builder, loc, LLVM::LLVMPointerType::get(builder.getContext(), 7), address, rank);
+  return NVVM::MapaOp::create(builder, loc, LLVM::LLVMPointerType::get(builder.getContext(), 7),
+                              address, rank);
 }
 
 Value tileloom::emit::sameBits(OpBuilder &builder, Location loc, Value address, unsigned space) {
   Value bits = LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), address);
-  return LLVM::IntToPtrOp::create(builder, loc, LLVM::LLVMPointerType::get(builder.getContext(), space), bits);
+  return LLVM::IntToPtrOp::create(builder, loc,
+                                  LLVM::LLVMPointerType::get(builder.getContext(), space), bits);
 }
 
 int64_t tileloom::emit::clusterSizeOf(Operation *op) {
   auto function = op->getParentOfType<FunctionOpInterface>();
-  auto launch = function ? function->getAttrOfType<warp::LaunchAttr>(warp::launchAttrName) : warp::LaunchAttr();
+  auto launch = function ? function->getAttrOfType<warp::LaunchAttr>(warp::launchAttrName)
+                         : warp::LaunchAttr();
   return launch ? launch.getCluster() : 1;
 }
 
@@ -42,13 +45,15 @@ namespace {
 
 template <typename Op> class Pattern : public OpConversionPattern<Op> {
 public:
-  Pattern(TileTypeConverter &converter, MLIRContext *context) : OpConversionPattern<Op>(converter, context) {}
+  Pattern(TileTypeConverter &converter, MLIRContext *context)
+      : OpConversionPattern<Op>(converter, context) {}
   using Adaptor = typename Op::Adaptor;
 };
 
 struct CtaRankPattern : Pattern<nv::CtaRankOp> {
   using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::CtaRankOp op, Adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(nv::CtaRankOp op, Adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     // Outside a cluster launch the register is not defined to be useful: one CTA has rank 0.
     if (clusterSizeOf(op) == 1)
       rewriter.replaceOp(op, Scalar{rewriter, op.getLoc()}.i32(0));
@@ -60,7 +65,8 @@ struct CtaRankPattern : Pattern<nv::CtaRankOp> {
 
 struct WarpSyncPattern : Pattern<nv::WarpSyncOp> {
   using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::WarpSyncOp op, Adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(nv::WarpSyncOp op, Adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     rewriter.replaceOpWithNewOp<NVVM::SyncWarpOp>(op, Scalar{rewriter, op.getLoc()}.i32(-1));
     return success();
   }
@@ -68,11 +74,13 @@ struct WarpSyncPattern : Pattern<nv::WarpSyncOp> {
 
 struct ArriveAtPattern : Pattern<nv::MBarrierArriveAtOp> {
   using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::MBarrierArriveAtOp op, Adaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(nv::MBarrierArriveAtOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     int64_t size = clusterSizeOf(op);
     auto arrive = [&](OpBuilder &builder, Value rank) {
-      NVVM::MBarrierArriveOp::create(builder, loc, Type(), mapToCta(builder, loc, adaptor.getBarrier(), rank), Value(),
+      NVVM::MBarrierArriveOp::create(builder, loc, Type(),
+                                     mapToCta(builder, loc, adaptor.getBarrier(), rank), Value(),
                                      NVVM::MemScopeKind::CTA, false);
     };
     ThreadPosition position(rewriter, op);
@@ -80,7 +88,8 @@ struct ArriveAtPattern : Pattern<nv::MBarrierArriveAtOp> {
     if (op.getTargets() == nv::Targets::Cluster && !position.single) {
       // A lane for each CTA.
       Value index = op.getIssuer() == nv::Issuer::Role ? position.thread : position.lane;
-      Value member = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ult, index, math.i32(size));
+      Value member =
+          arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ult, index, math.i32(size));
       auto branch = scf::IfOp::create(rewriter, loc, member, /*withElseRegion=*/false);
       OpBuilder inner = branch.getThenBodyBuilder();
       arrive(inner, index);
@@ -112,12 +121,14 @@ struct ArriveAtPattern : Pattern<nv::MBarrierArriveAtOp> {
 
 struct CommitPattern : Pattern<nv::Tcgen05CommitOp> {
   using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::Tcgen05CommitOp op, Adaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(nv::Tcgen05CommitOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     int64_t size = clusterSizeOf(op);
     nv::Targets targets = op.getTargets();
     if (targets == nv::Targets::Leader)
-      return op.emitOpError("targets: expected self, pair or cluster (only a leader commits for a pair), found leader");
+      return op.emitOpError("targets: expected self, pair or cluster (only a leader commits for a "
+                            "pair), found leader");
     createIssued(rewriter, op, nv::Issuer::Role, [&](OpBuilder &builder) {
       Value mask;
       Type i16 = builder.getIntegerType(16);
@@ -125,11 +136,13 @@ struct CommitPattern : Pattern<nv::Tcgen05CommitOp> {
       if (targets != nv::Targets::Self && all) {
         mask = arith::ConstantIntOp::create(builder, loc, (int64_t(1) << size) - 1, 16);
       } else if (targets == nv::Targets::Pair) {
-        Value bits = arith::ShLIOp::create(builder, loc, Scalar{builder, loc}.i32(3), leaderRank(builder, loc));
+        Value bits = arith::ShLIOp::create(builder, loc, Scalar{builder, loc}.i32(3),
+                                           leaderRank(builder, loc));
         mask = arith::TruncIOp::create(builder, loc, i16, bits);
       }
       NVVM::Tcgen05CommitOp::create(builder, loc, adaptor.getBarrier(), mask,
-                                    op.getCtaGroup() == 2 ? NVVM::CTAGroupKind::CTA_2 : NVVM::CTAGroupKind::CTA_1);
+                                    op.getCtaGroup() == 2 ? NVVM::CTAGroupKind::CTA_2
+                                                          : NVVM::CTAGroupKind::CTA_1);
     });
     rewriter.eraseOp(op);
     return success();
@@ -138,6 +151,8 @@ struct CommitPattern : Pattern<nv::Tcgen05CommitOp> {
 
 } // namespace
 
-void tileloom::emit::populateClusterPatterns(TileTypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<CtaRankPattern, WarpSyncPattern, ArriveAtPattern, CommitPattern>(converter, patterns.getContext());
+void tileloom::emit::populateClusterPatterns(TileTypeConverter &converter,
+                                             RewritePatternSet &patterns) {
+  patterns.add<CtaRankPattern, WarpSyncPattern, ArriveAtPattern, CommitPattern>(
+      converter, patterns.getContext());
 }

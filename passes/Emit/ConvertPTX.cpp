@@ -1,7 +1,7 @@
 //===- ConvertPTX.cpp - ptx operations to inline assembly ---------------------------------===//
 //
-// One call for each instruction. Accumulators are tied (the output constraint's number as the input constraint), so that LLVM and ptxas
-// keep them in place.
+// One call for each instruction. Accumulators are tied (the output constraint's number as the input
+// constraint), so that LLVM and ptxas keep them in place.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -57,11 +57,13 @@ public:
   size_t next() const { return results.size() + operands.size(); }
 
   SmallVector<Value> emit(StringRef text) {
-    Type type = results.empty()       ? Type(LLVM::LLVMVoidType::get(builder.getContext()))
-                : results.size() == 1 ? results[0]
-                                      : Type(LLVM::LLVMStructType::getLiteral(builder.getContext(), results));
+    Type type = results.empty() ? Type(LLVM::LLVMVoidType::get(builder.getContext()))
+                : results.size() == 1
+                    ? results[0]
+                    : Type(LLVM::LLVMStructType::getLiteral(builder.getContext(), results));
     auto call = LLVM::InlineAsmOp::create(
-        builder, loc, results.empty() ? TypeRange() : TypeRange(type), operands, text, constraints, /*has_side_effects=*/true,
+        builder, loc, results.empty() ? TypeRange() : TypeRange(type), operands, text, constraints,
+        /*has_side_effects=*/true,
         /*is_align_stack=*/false, LLVM::TailCallKind::None,
         LLVM::AsmDialectAttr::get(builder.getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
     SmallVector<Value> values;
@@ -101,10 +103,12 @@ void lower(ptx::WgmmaOp op) {
   }
   bool inRegisters = op.getA().size() == 4;
   std::string d = op.getDType().isF16() ? "f16" : op.getDType().isInteger(32) ? "s32" : "f32";
-  std::string text = "wgmma.mma_async.sync.aligned.m64n" + std::to_string(op.getN()) + "k" + std::to_string(op.getK()) + "." + d + "." +
-                     ptx::stringifyMatrixType(op.getAType()).str() + "." + ptx::stringifyMatrixType(op.getBType()).str() + " " +
-                     Assembly::list(0, registers) + ", " + (inRegisters ? Assembly::list(a, 4) : "$" + std::to_string(a)) + ", $" +
-                     std::to_string(b) + ", " + scale;
+  std::string text =
+      "wgmma.mma_async.sync.aligned.m64n" + std::to_string(op.getN()) + "k" +
+      std::to_string(op.getK()) + "." + d + "." + ptx::stringifyMatrixType(op.getAType()).str() +
+      "." + ptx::stringifyMatrixType(op.getBType()).str() + " " + Assembly::list(0, registers) +
+      ", " + (inRegisters ? Assembly::list(a, 4) : "$" + std::to_string(a)) + ", $" +
+      std::to_string(b) + ", " + scale;
   bool isInteger = d == "s32";
   if (!isInteger)
     text += ", 1, 1";
@@ -125,14 +129,16 @@ void lower(ptx::WgmmaWaitOp op) {
     Assembly pin(builder, op.getLoc());
     pin.input(op.getScratch());
     pin.input(op.getAfter());
-    pin.emit("{ .reg .pred p; .reg .b32 t; mov.b32 t, $1; setp.eq.u32 p, t, 0x7fedcba9; @p st.shared.b32 [$0], t; }");
+    pin.emit("{ .reg .pred p; .reg .b32 t; mov.b32 t, $1; setp.eq.u32 p, t, 0x7fedcba9; @p "
+             "st.shared.b32 [$0], t; }");
   }
   Assembly assembly(builder, op.getLoc());
   for (Type type : op.getResultTypes())
     assembly.output(type);
   for (auto [i, value] : llvm::enumerate(op.getInputs()))
     assembly.tie(value, i);
-  op.replaceAllUsesWith(assembly.emit("wgmma.wait_group.sync.aligned " + std::to_string(op.getPending()) + ";"));
+  op.replaceAllUsesWith(
+      assembly.emit("wgmma.wait_group.sync.aligned " + std::to_string(op.getPending()) + ";"));
   op.erase();
 }
 
@@ -143,8 +149,9 @@ void lower(ptx::TmemLoadOp op) {
     assembly.output(type);
   size_t address = assembly.next();
   assembly.input(op.getAddress());
-  op.replaceAllUsesWith(assembly.emit("tcgen05.ld.sync.aligned." + op.getShape().str() + ".x" + std::to_string(op.getCount()) +
-                                      ".b32 " + Assembly::list(0, op.getNumResults()) + ", [$" + std::to_string(address) + "];"));
+  op.replaceAllUsesWith(assembly.emit(
+      "tcgen05.ld.sync.aligned." + op.getShape().str() + ".x" + std::to_string(op.getCount()) +
+      ".b32 " + Assembly::list(0, op.getNumResults()) + ", [$" + std::to_string(address) + "];"));
   op.erase();
 }
 

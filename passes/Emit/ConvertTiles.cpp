@@ -1,7 +1,7 @@
 //===- ConvertTiles.cpp - Expand tiles to registers and instructions ----------------------===//
 //
-// The pass around the pattern files: nothing of the nv dialect and no tensor is left after it. Dynamic shared memory is one external
-// symbol whose size the launch gives.
+// The pass around the pattern files: nothing of the nv dialect and no tensor is left after it.
+// Dynamic shared memory is one external symbol whose size the launch gives.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -36,14 +36,17 @@ struct ConvertTilesPass : tileloom::emit::impl::ConvertTilesBase<ConvertTilesPas
     MLIRContext *context = &getContext();
     OpBuilder builder(context);
     builder.setInsertionPointToStart(&module->getRegion(0).front());
-    LLVM::GlobalOp::create(builder, module->getLoc(), LLVM::LLVMArrayType::get(builder.getI8Type(), 0), /*isConstant=*/false,
-                           LLVM::Linkage::External, sharedSymbol, Attribute(), /*alignment=*/1024, /*addrSpace=*/3);
+    LLVM::GlobalOp::create(builder, module->getLoc(),
+                           LLVM::LLVMArrayType::get(builder.getI8Type(), 0), /*isConstant=*/false,
+                           LLVM::Linkage::External, sharedSymbol, Attribute(), /*alignment=*/1024,
+                           /*addrSpace=*/3);
 
     TileTypeConverter converter(context);
     RewritePatternSet patterns(context);
     populateElementwisePatterns(converter, patterns);
     populateShapePatterns(converter, patterns);
     populateMemoryPatterns(converter, patterns);
+    populateGlobalPatterns(converter, patterns);
     populateAsyncPatterns(converter, patterns);
     populateWgmmaPatterns(converter, patterns);
     populateClusterPatterns(converter, patterns);
@@ -53,17 +56,21 @@ struct ConvertTilesPass : tileloom::emit::impl::ConvertTilesBase<ConvertTilesPas
 
     ConversionTarget target(*context);
     scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns, target);
-    target.addLegalDialect<LLVM::LLVMDialect, NVVM::NVVMDialect, ptx::PTXDialect, warp::WarpDialect>();
+    target.addLegalDialect<LLVM::LLVMDialect, NVVM::NVVMDialect, ptx::PTXDialect,
+                           warp::WarpDialect>();
     target.addIllegalDialect<nv::NVDialect>();
-    target.addDynamicallyLegalOp<func::FuncOp>([&](func::FuncOp op) { return converter.isSignatureLegal(op.getFunctionType()); });
+    target.addDynamicallyLegalOp<func::FuncOp>(
+        [&](func::FuncOp op) { return converter.isSignatureLegal(op.getFunctionType()); });
     target.addLegalOp<func::ReturnOp, ModuleOp>();
-    target.addDynamicallyLegalDialect<arith::ArithDialect, math::MathDialect, ub::UBDialect>([&](Operation *op) {
-      if (isa<math::Exp2Op, math::Log2Op, math::RsqrtOp>(op) && op->getResult(0).getType().isF32())
-        return false;
-      if (auto divide = dyn_cast<arith::DivFOp>(op); divide && isApproximateDivision(divide))
-        return false;
-      return converter.isLegal(op);
-    });
+    target.addDynamicallyLegalDialect<arith::ArithDialect, math::MathDialect, ub::UBDialect>(
+        [&](Operation *op) {
+          if (isa<math::Exp2Op, math::Log2Op, math::RsqrtOp>(op) &&
+              op->getResult(0).getType().isF32())
+            return false;
+          if (auto divide = dyn_cast<arith::DivFOp>(op); divide && isApproximateDivision(divide))
+            return false;
+          return converter.isLegal(op);
+        });
     if (failed(applyFullConversion(module, target, std::move(patterns))))
       signalPassFailure();
   }

@@ -1,10 +1,10 @@
 //===- FinalizeKernels.cpp - What LLVM and ptxas need to know about kernels ---------------===//
 //
-// In: kernels as llvm.func. Out: the entry attribute, the exact number of threads, the cluster's CTAs,
-// and tensor maps as constant parameters passed by value.
+// In: kernels as llvm.func. Out: the entry attribute, the exact number of threads, the cluster's
+// CTAs, and tensor maps as constant parameters passed by value.
 //
-// Registers: with setmaxnreg one CTA an SM at least (it is ignored without, ptxas C7508). Otherwise a
-// cap, because ptxas divides 65536 by the threads, while the hardware grants registers by
+// Registers: with setmaxnreg one CTA an SM at least (it is ignored without, ptxas C7508). Otherwise
+// a cap, because ptxas divides 65536 by the threads, while the hardware grants registers by
 // sub-partition: 9 warps of 224 registers do not start (error 701).
 //
 //===--------------------------------------------------------------------------------------===//
@@ -47,11 +47,13 @@ void finalize(LLVM::LLVMFuncOp function) {
   }
   auto launch = function->getAttrOfType<warp::LaunchAttr>(warp::launchAttrName);
   if (launch && launch.getCluster() > 1)
-    function->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(),
-                      builder.getDenseI32ArrayAttr({static_cast<int32_t>(launch.getCluster()), 1, 1}));
+    function->setAttr(
+        NVVM::NVVMDialect::getClusterDimAttrName(),
+        builder.getDenseI32ArrayAttr({static_cast<int32_t>(launch.getCluster()), 1, 1}));
   for (unsigned index = 0; index < function.getNumArguments(); ++index) {
     bool tensorMap = function.getArgAttr(index, nv::tensorMapAttrName) != nullptr;
-    // What the recipe has taken: the translation to LLVM IR warns of attributes that it does not know.
+    // What the recipe has taken: the translation to LLVM IR warns of attributes that it does not
+    // know.
     SmallVector<NamedAttribute> known;
     auto interface = cast<FunctionOpInterface>(function.getOperation());
     for (NamedAttribute attribute : interface.getArgAttrs(index))
@@ -62,7 +64,8 @@ void finalize(LLVM::LLVMFuncOp function) {
       continue;
     function.setArgAttr(index, LLVM::LLVMDialect::getByValAttrName(),
                         TypeAttr::get(LLVM::LLVMArrayType::get(builder.getI8Type(), 128)));
-    function.setArgAttr(index, LLVM::LLVMDialect::getAlignAttrName(), builder.getI64IntegerAttr(64));
+    function.setArgAttr(index, LLVM::LLVMDialect::getAlignAttrName(),
+                        builder.getI64IntegerAttr(64));
     function.setArgAttr(index, NVVM::NVVMDialect::getGridConstantAttrName(), builder.getUnitAttr());
   }
 }

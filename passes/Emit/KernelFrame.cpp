@@ -1,10 +1,11 @@
 //===- KernelFrame.cpp - Head and tail of a kernel ----------------------------------------===//
 //
-// Head: one thread of warp 0 initialises the mbarriers and makes them visible (fence.mbarrier_init, PTX ISA 9.7.13.4); another warp allocates
-// tensor memory and gives up the right to allocate more, so that a second CTA of the SM can start; then all threads of the
-// CTA, or of the cluster, meet.
-// Tail: the cluster meets again, so that no CTA ends while others still signal its mbarriers or read its memory; the warp
-// that allocated tensor memory frees it, in both CTAs of a pair (9.7.16.7.1).
+// Head: one thread of warp 0 initialises the mbarriers and makes them visible (fence.mbarrier_init,
+// PTX ISA 9.7.13.4); another warp allocates tensor memory and gives up the right to allocate more,
+// so that a second CTA of the SM can start; then all threads of the CTA, or of the cluster, meet.
+// Tail: the cluster meets again, so that no CTA ends while others still signal its mbarriers or
+// read its memory; the warp that allocated tensor memory frees it, in both CTAs of a pair
+// (9.7.16.7.1).
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -65,7 +66,8 @@ void KernelFrame::createHead(OpBuilder &builder, Location loc, Value warp) {
     NVVM::FenceMbarrierInitOp::create(inner, loc);
   }
   if (alloc) {
-    auto member = scf::IfOp::create(builder, loc, isWarp(builder, loc, warp, allocatingWarp), false);
+    auto member =
+        scf::IfOp::create(builder, loc, isWarp(builder, loc, warp, allocatingWarp), false);
     alloc->moveBefore(member.thenYield());
     OpBuilder inner(member.thenYield());
     if (allocatingWarp == 0) {
@@ -95,7 +97,9 @@ void KernelFrame::createTail(OpBuilder &builder, Location loc, Value warp) {
   auto member = scf::IfOp::create(builder, loc, isWarp(builder, loc, warp, allocatingWarp), false);
   builder.setInsertionPoint(member.thenYield());
   NVVM::Tcgen05FenceOp::create(builder, loc, NVVM::Tcgen05FenceKind::AFTER_THREAD_SYNC);
-  Value base = LLVM::LoadOp::create(builder, loc, builder.getI32Type(), alloc.getAddr(), /*alignment=*/4);
-  Value address = LLVM::IntToPtrOp::create(builder, loc, LLVM::LLVMPointerType::get(builder.getContext(), 6), base);
+  Value base =
+      LLVM::LoadOp::create(builder, loc, builder.getI32Type(), alloc.getAddr(), /*alignment=*/4);
+  Value address = LLVM::IntToPtrOp::create(
+      builder, loc, LLVM::LLVMPointerType::get(builder.getContext(), 6), base);
   NVVM::Tcgen05DeallocOp::create(builder, loc, address, alloc.getNCols(), alloc.getGroup());
 }

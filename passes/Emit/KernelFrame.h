@@ -1,7 +1,8 @@
 //===- KernelFrame.h - Head and tail of a kernel ---------------------------------*- C++ -*-===//
 //
-// What all threads of a kernel do before and after their roles: initialise mbarriers, allocate and free tensor memory, and meet (the CTAs of a
-// cluster too). The only place with barriers of the whole CTA or cluster: inside a role they would wait for ever.
+// What all threads of a kernel do before and after their roles: initialise mbarriers, allocate and
+// free tensor memory, and meet (the CTAs of a cluster too). The only place with barriers of the
+// whole CTA or cluster: inside a role they would wait for ever.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -16,7 +17,8 @@ namespace tileloom::emit {
 
 class KernelFrame {
 public:
-  /// Collects the mbarrier initialisations and the tensor memory allocation that stand at the function's entry.
+  /// Collects the mbarrier initialisations and the tensor memory allocation that stand at the
+  /// function's entry.
   explicit KernelFrame(mlir::func::FuncOp function);
 
   /// Adds the head at `builder`; `warp` is the uniform warp index of the executing thread.

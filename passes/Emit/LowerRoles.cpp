@@ -1,10 +1,12 @@
 //===- LowerRoles.cpp - Roles to branches on the warp index -------------------------------===//
 //
-// In: warp.specialize with assigned warps. Out: one branch per warpgroup budget (setmaxnreg acts on whole warpgroups), in it one per
-// role; a role of one thread under elect.sync. The warp index is made uniform by a shuffle and the election is made once at
-// the role's entry, so that ptxas sees one thread.
+// In: warp.specialize with assigned warps. Out: one branch per warpgroup budget (setmaxnreg acts on
+// whole warpgroups), in it one per role; a role of one thread under elect.sync. The warp index is
+// made uniform by a shuffle and the election is made once at the role's entry, so that ptxas sees
+// one thread.
 //
-// A leader role runs in the even CTA of each pair. What comes before and after the roles is in KernelFrame.
+// A leader role runs in the even CTA of each pair. What comes before and after the roles is in
+// KernelFrame.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -38,14 +40,16 @@ struct RoleLowering {
   Value warp;
 
   explicit RoleLowering(warp::SpecializeOp specialize)
-      : specialize(specialize), function(specialize->getParentOfType<func::FuncOp>()), builder(specialize),
-        loc(specialize.getLoc()) {}
+      : specialize(specialize), function(specialize->getParentOfType<func::FuncOp>()),
+        builder(specialize), loc(specialize.getLoc()) {}
 
   Value constant(int64_t value) { return arith::ConstantIntOp::create(builder, loc, value, 32); }
   Value compare(arith::CmpIPredicate predicate, Value a, int64_t b) {
     return arith::CmpIOp::create(builder, loc, predicate, a, constant(b));
   }
-  static int64_t firstWarp(warp::RoleOp role) { return role->getAttrOfType<IntegerAttr>(firstWarpAttrName).getInt(); }
+  static int64_t firstWarp(warp::RoleOp role) {
+    return role->getAttrOfType<IntegerAttr>(firstWarpAttrName).getInt();
+  }
   static int64_t warpsOf(warp::RoleOp role) { return role.getWarps() * role.getReplicas(); }
 
   /// Moves the role's body to the insertion point.
@@ -57,10 +61,13 @@ struct RoleLowering {
       if (role.getReplicas() == 1) {
         value = arith::ConstantIntOp::create(inner, loc, 0, 32);
       } else {
-        Value relative = first == 0 ? warp
-                                    : arith::SubIOp::create(inner, loc, warp,
-                                                            arith::ConstantIntOp::create(inner, loc, first, 32)).getResult();
-        value = arith::DivUIOp::create(inner, loc, relative, arith::ConstantIntOp::create(inner, loc, role.getWarps(), 32));
+        Value relative =
+            first == 0 ? warp
+                       : arith::SubIOp::create(inner, loc, warp,
+                                               arith::ConstantIntOp::create(inner, loc, first, 32))
+                             .getResult();
+        value = arith::DivUIOp::create(
+            inner, loc, relative, arith::ConstantIntOp::create(inner, loc, role.getWarps(), 32));
       }
       index.replaceAllUsesWith(value);
       index.erase();
@@ -68,7 +75,8 @@ struct RoleLowering {
     Block *block = builder.getInsertionBlock();
     OpBuilder::InsertionGuard guard(builder);
     if (role.getLeader()) {
-      Value rank = NVVM::ClusterId::create(builder, loc, builder.getI32Type(), LLVM::ConstantRangeAttr());
+      Value rank =
+          NVVM::ClusterId::create(builder, loc, builder.getI32Type(), LLVM::ConstantRangeAttr());
       Value odd = arith::AndIOp::create(builder, loc, rank, constant(1));
       auto even = scf::IfOp::create(builder, loc, compare(arith::CmpIPredicate::eq, odd, 0), false);
       block = even.thenBlock();
@@ -79,14 +87,16 @@ struct RoleLowering {
       auto one = scf::IfOp::create(builder, loc, elected, false);
       block = one.thenBlock();
     }
-    block->getOperations().splice(block->getTerminator()->getIterator(), role.getBody().front().getOperations());
+    block->getOperations().splice(block->getTerminator()->getIterator(),
+                                  role.getBody().front().getOperations());
   }
 
   void run() {
-    Value tid = NVVM::ThreadIdXOp::create(builder, loc, builder.getI32Type(), LLVM::ConstantRangeAttr());
+    Value tid =
+        NVVM::ThreadIdXOp::create(builder, loc, builder.getI32Type(), LLVM::ConstantRangeAttr());
     Value index = arith::ShRUIOp::create(builder, loc, tid, constant(5));
-    warp = NVVM::ShflOp::create(builder, loc, builder.getI32Type(), constant(-1), index, constant(0), constant(31),
-                                NVVM::ShflKind::idx, UnitAttr());
+    warp = NVVM::ShflOp::create(builder, loc, builder.getI32Type(), constant(-1), index,
+                                constant(0), constant(31), NVVM::ShflKind::idx, UnitAttr());
     emit::KernelFrame frame(function);
     frame.createHead(builder, loc, warp);
 
@@ -102,12 +112,14 @@ struct RoleLowering {
       bool final = end == roles.size();
       Operation *after = nullptr;
       if (!final) {
-        auto branch = scf::IfOp::create(builder, loc, compare(arith::CmpIPredicate::ult, warp, firstWarp(roles[end])), true);
+        auto branch = scf::IfOp::create(
+            builder, loc, compare(arith::CmpIPredicate::ult, warp, firstWarp(roles[end])), true);
         builder.setInsertionPointToStart(branch.thenBlock());
         after = branch;
       }
       if (std::optional<int64_t> registers = roles[begin].getRegisters()) {
-        auto action = *registers > entry.getInt() ? NVVM::SetMaxRegisterAction::increase : NVVM::SetMaxRegisterAction::decrease;
+        auto action = *registers > entry.getInt() ? NVVM::SetMaxRegisterAction::increase
+                                                  : NVVM::SetMaxRegisterAction::decrease;
         NVVM::SetMaxRegisterOp::create(builder, loc, *registers, action);
       }
       bool whole = group.size() == 1 && warpsOf(group.front()) % 4 == 0;

@@ -1,7 +1,8 @@
-//===- MemoryPatterns.cpp - Shared and global memory accesses -----------------------------===//
+//===- MemoryPatterns.cpp - Shared memory accesses of tiles -----------------------------===//
 //
-// Tiles of shared memory are pointers; lib/Layout plans stmatrix, ldmatrix or vector accesses for a tile. All accesses of a plan share
-// one thread-dependent address, one XOR for each distinct constant, and immediates.
+// Tiles of shared memory are pointers; lib/Layout plans stmatrix, ldmatrix or vector accesses for a
+// tile. All accesses of a plan share one thread-dependent address, one XOR for each distinct
+// constant, and immediates.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -26,11 +27,13 @@ public:
 
 struct AllocPattern : Pattern<nv::AllocOp> {
   using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::AllocOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(nv::AllocOp op, OneToN adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     if (!op.getOffset())
       return op.emitOpError("expected an offset: run nv-allocate-shared first");
     Location loc = op.getLoc();
-    Value base = LLVM::AddressOfOp::create(rewriter, loc, LLVM::LLVMPointerType::get(getContext(), 3), sharedSymbol);
+    Value base = LLVM::AddressOfOp::create(
+        rewriter, loc, LLVM::LLVMPointerType::get(getContext(), 3), sharedSymbol);
     rewriter.replaceOp(op, Scalar{rewriter, loc}.advance(base, *op.getOffset()));
     return success();
   }
@@ -38,9 +41,11 @@ struct AllocPattern : Pattern<nv::AllocOp> {
 
 struct ViewPattern : Pattern<nv::ViewOp> {
   using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::ViewOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(nv::ViewOp op, OneToN adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     Scalar math{rewriter, op.getLoc()};
-    Value slot = math.advance(adaptor.getBase().front(), math.mul(adaptor.getSlot().front(), op.getStride()));
+    Value slot = math.advance(adaptor.getBase().front(),
+                              math.mul(adaptor.getSlot().front(), op.getStride()));
     rewriter.replaceOp(op, math.advance(slot, op.getOffset()));
     return success();
   }
@@ -48,16 +53,19 @@ struct ViewPattern : Pattern<nv::ViewOp> {
 
 struct BarrierAtPattern : Pattern<nv::BarrierAtOp> {
   using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::BarrierAtOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(nv::BarrierAtOp op, OneToN adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     Scalar math{rewriter, op.getLoc()};
-    rewriter.replaceOp(op, math.advance(adaptor.getBase().front(), math.mul(adaptor.getStage().front(), 8)));
+    rewriter.replaceOp(
+        op, math.advance(adaptor.getBase().front(), math.mul(adaptor.getStage().front(), 8)));
     return success();
   }
 };
 
 struct TransPattern : Pattern<nv::MemDescTransOp> {
   using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::MemDescTransOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(nv::MemDescTransOp op, OneToN adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     rewriter.replaceOp(op, adaptor.getSource().front());
     return success();
   }
@@ -65,9 +73,11 @@ struct TransPattern : Pattern<nv::MemDescTransOp> {
 
 struct SlicePattern : Pattern<nv::MemDescSliceOp> {
   using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::MemDescSliceOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(nv::MemDescSliceOp op, OneToN adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     if (op.getSource().getType().getSpace() == nv::MemorySpace::Tmem) {
-      FailureOr<Value> address = tensorSlice(op, adaptor.getSource().front(), adaptor.getOffsets(), rewriter);
+      FailureOr<Value> address =
+          tensorSlice(op, adaptor.getSource().front(), adaptor.getOffsets(), rewriter);
       if (failed(address))
         return failure();
       rewriter.replaceOp(op, *address);
@@ -94,8 +104,10 @@ struct SlicePattern : Pattern<nv::MemDescSliceOp> {
     APInt known;
     if (matchPattern(column, m_ConstantInt(&known))) {
       if (known.getSExtValue() % atomElements)
-        return op.emitOpError("column offset: expected a multiple of ") << atomElements << ", found " << known.getSExtValue();
-      address = math.advance(address, known.getSExtValue() / atomElements * layout->rowCount() * layout->atomBytes());
+        return op.emitOpError("column offset: expected a multiple of ")
+               << atomElements << ", found " << known.getSExtValue();
+      address = math.advance(address, known.getSExtValue() / atomElements * layout->rowCount() *
+                                          layout->atomBytes());
     } else {
       Value atoms = arith::DivUIOp::create(rewriter, op.getLoc(), column, math.i32(atomElements));
       address = math.advance(address, math.mul(atoms, layout->rowCount() * layout->atomBytes()));
@@ -114,7 +126,8 @@ public:
     Scalar math{builder, loc};
     Value &address = known[access.xorBytes];
     if (!address)
-      address = math.advance(base, evaluate(builder, loc, plan.laneBytes, position, access.xorBytes));
+      address =
+          math.advance(base, evaluate(builder, loc, plan.laneBytes, position, access.xorBytes));
     return math.advance(address, access.addBytes);
   }
 
@@ -130,11 +143,13 @@ public:
 };
 
 /// The elements at `registers` as one value of their total width.
-Value gather(OpBuilder &builder, Location loc, ValueRange values, ArrayRef<Value> elements, ArrayRef<unsigned> registers,
-             Type asType) {
+Value gather(OpBuilder &builder, Location loc, ValueRange values, ArrayRef<Value> elements,
+             ArrayRef<unsigned> registers, Type asType) {
   if (registers.size() == 1) {
     Value element = elements[registers[0]];
-    return element.getType() == asType ? element : LLVM::BitcastOp::create(builder, loc, asType, element).getResult();
+    return element.getType() == asType
+               ? element
+               : LLVM::BitcastOp::create(builder, loc, asType, element).getResult();
   }
   // A packed value that holds exactly these elements?
   auto packed = dyn_cast<VectorType>(values.front().getType());
@@ -145,15 +160,18 @@ Value gather(OpBuilder &builder, Location loc, ValueRange values, ArrayRef<Value
     if (whole)
       return LLVM::BitcastOp::create(builder, loc, asType, values[registers[0] / registers.size()]);
   }
-  auto vector = VectorType::get({static_cast<int64_t>(registers.size())}, elements[registers[0]].getType());
+  auto vector =
+      VectorType::get({static_cast<int64_t>(registers.size())}, elements[registers[0]].getType());
   Value value = LLVM::PoisonOp::create(builder, loc, vector);
   for (auto [i, reg] : llvm::enumerate(registers))
-    value = LLVM::InsertElementOp::create(builder, loc, value, elements[reg], Scalar{builder, loc}.i32(i));
-  return vector == asType ? value : LLVM::BitcastOp::create(builder, loc, asType, value).getResult();
+    value = LLVM::InsertElementOp::create(builder, loc, value, elements[reg],
+                                          Scalar{builder, loc}.i32(i));
+  return vector == asType ? value
+                          : LLVM::BitcastOp::create(builder, loc, asType, value).getResult();
 }
 
-/// A part of a tile whose bytes lie as in a tile of its own: the whole, or one column of atoms of a slice (the columns of a
-/// slice are as far apart as those of its allocation).
+/// A part of a tile whose bytes lie as in a tile of its own: the whole, or one column of atoms of a
+/// slice (the columns of a slice are as far apart as those of its allocation).
 struct LocalPiece {
   layout::RegisterLayout regs;
   SmallVector<unsigned, 16> registers; // of the whole, by register of the piece
@@ -161,14 +179,16 @@ struct LocalPiece {
   int64_t byteOffset = 0;
 };
 
-FailureOr<SmallVector<LocalPiece, 1>> piecesOf(Operation *op, const layout::RegisterLayout &regs, nv::MemDescType view) {
+FailureOr<SmallVector<LocalPiece, 1>> piecesOf(Operation *op, const layout::RegisterLayout &regs,
+                                               nv::MemDescType view) {
   auto shared = sharedLayout(view);
   if (!shared)
     return op->emitOpError() << llvm::toString(shared.takeError());
   SmallVector<LocalPiece, 1> pieces;
   SmallVector<int64_t> shape = squeezeShape(view.getShape());
   if (shared->shape() == ArrayRef<int64_t>(shape)) {
-    pieces.push_back({regs, llvm::to_vector<16>(llvm::seq<unsigned>(0, regs.registersPerThread())), *shared, 0});
+    pieces.push_back(
+        {regs, llvm::to_vector<16>(llvm::seq<unsigned>(0, regs.registersPerThread())), *shared, 0});
     return pieces;
   }
   if (shared->major() != layout::Major::K)
@@ -176,16 +196,19 @@ FailureOr<SmallVector<LocalPiece, 1>> piecesOf(Operation *op, const layout::Regi
   int64_t atom = shared->atomBytes() * 8 / shared->elementBits();
   for (int64_t column = 0; column < shape[1]; column += atom) {
     auto part = layout::columns(regs, column, atom);
-    auto layout = layout::SharedLayout::create({shape[0], atom}, shared->elementBits(), shared->swizzle());
+    auto layout =
+        layout::SharedLayout::create({shape[0], atom}, shared->elementBits(), shared->swizzle());
     if (!part || !layout)
       return op->emitOpError() << llvm::toString(part ? layout.takeError() : part.takeError());
-    pieces.push_back({part->layout, part->registers, *layout, column / atom * shared->rowCount() * shared->atomBytes()});
+    pieces.push_back({part->layout, part->registers, *layout,
+                      column / atom * shared->rowCount() * shared->atomBytes()});
   }
   return pieces;
 }
 
 /// `access` with the register numbers of the whole tile.
-SmallVector<SmallVector<unsigned, 16>> wordsOf(const layout::SharedAccess &access, const LocalPiece &piece) {
+SmallVector<SmallVector<unsigned, 16>> wordsOf(const layout::SharedAccess &access,
+                                               const LocalPiece &piece) {
   SmallVector<SmallVector<unsigned, 16>> words;
   for (ArrayRef<unsigned> word : access.words) {
     words.emplace_back();
@@ -197,7 +220,8 @@ SmallVector<SmallVector<unsigned, 16>> wordsOf(const layout::SharedAccess &acces
 
 struct LocalStorePattern : Pattern<nv::LocalStoreOp> {
   using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::LocalStoreOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(nv::LocalStoreOp op, OneToN adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     auto type = cast<RankedTensorType>(op.getValue().getType());
     const layout::RegisterLayout *regs = converter.layoutOf(type, op.getLoc());
     if (!regs)
@@ -213,14 +237,15 @@ struct LocalStorePattern : Pattern<nv::LocalStoreOp> {
     return success();
   }
 
-  LogicalResult store(nv::LocalStoreOp op, const LocalPiece &piece, OneToN adaptor, ArrayRef<Value> elements,
-                      ConversionPatternRewriter &rewriter) const {
+  LogicalResult store(nv::LocalStoreOp op, const LocalPiece &piece, OneToN adaptor,
+                      ArrayRef<Value> elements, ConversionPatternRewriter &rewriter) const {
     auto plan = layout::sharedStorePlan(piece.regs, piece.shared);
     if (!plan)
       return op.emitOpError() << llvm::toString(plan.takeError());
     Location loc = op.getLoc();
     Scalar math{rewriter, loc};
-    PlanAddresses addresses(rewriter, op, *plan, math.advance(adaptor.getView().front(), piece.byteOffset));
+    PlanAddresses addresses(rewriter, op, *plan,
+                            math.advance(adaptor.getView().front(), piece.byteOffset));
     ValueRange values = adaptor.getValue();
     auto i32 = rewriter.getI32Type();
     if (plan->kind == layout::SharedAccessPlan::Matrix) {
@@ -228,9 +253,10 @@ struct LocalStorePattern : Pattern<nv::LocalStoreOp> {
         SmallVector<Value> words;
         for (ArrayRef<unsigned> word : wordsOf(access, piece))
           words.push_back(gather(rewriter, loc, values, elements, word, i32));
-        NVVM::StMatrixOp::create(
-            rewriter, loc, addresses.at(access), words, plan->transposed ? NVVM::MMALayout::col : NVVM::MMALayout::row,
-            NVVM::LdStMatrixShapeAttr::get(getContext(), 8, 8), NVVM::LdStMatrixEltType::B16);
+        NVVM::StMatrixOp::create(rewriter, loc, addresses.at(access), words,
+                                 plan->transposed ? NVVM::MMALayout::col : NVVM::MMALayout::row,
+                                 NVVM::LdStMatrixShapeAttr::get(getContext(), 8, 8),
+                                 NVVM::LdStMatrixEltType::B16);
       }
       return success();
     }
@@ -238,7 +264,9 @@ struct LocalStorePattern : Pattern<nv::LocalStoreOp> {
       for (const layout::SharedAccess &access : plan->accesses) {
         SmallVector<unsigned, 16> run = wordsOf(access, piece).front();
         Type element = elements[run[0]].getType();
-        Type asType = run.size() == 1 ? element : VectorType::get({static_cast<int64_t>(run.size())}, element);
+        Type asType = run.size() == 1
+                          ? element
+                          : VectorType::get({static_cast<int64_t>(run.size())}, element);
         Value value = gather(builder, loc, values, elements, run, asType);
         LLVM::StoreOp::create(builder, loc, value, addresses.at(access), plan->vectorBytes);
       }
@@ -255,7 +283,8 @@ struct LocalStorePattern : Pattern<nv::LocalStoreOp> {
       store(rewriter);
       return success();
     }
-    Value primary = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, copies, math.i32(0));
+    Value primary =
+        arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, copies, math.i32(0));
     auto branch = scf::IfOp::create(rewriter, loc, primary, /*withElseRegion=*/false);
     OpBuilder::InsertionGuard guard(rewriter);
     rewriter.setInsertionPointToStart(branch.thenBlock());
@@ -266,7 +295,8 @@ struct LocalStorePattern : Pattern<nv::LocalStoreOp> {
 
 struct LocalLoadPattern : Pattern<nv::LocalLoadOp> {
   using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::LocalLoadOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(nv::LocalLoadOp op, OneToN adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     auto type = cast<RankedTensorType>(op.getResult().getType());
     const layout::RegisterLayout *regs = converter.layoutOf(type, op.getLoc());
     if (!regs)
@@ -282,14 +312,16 @@ struct LocalLoadPattern : Pattern<nv::LocalLoadOp> {
     for (unsigned i = 0; i < values.size(); ++i)
       if (!values[i])
         values[i] = packing == 1 ? elements[i]
-                                 : pack(rewriter, op.getLoc(), type, ArrayRef<Value>(elements).slice(i * packing, packing))[0];
+                                 : pack(rewriter, op.getLoc(), type,
+                                        ArrayRef<Value>(elements).slice(i * packing, packing))[0];
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{values});
     return success();
   }
 
   /// Fills `values` where a loaded word is one of them, else `elements`.
-  LogicalResult load(nv::LocalLoadOp op, const LocalPiece &piece, Value base, unsigned packing, SmallVectorImpl<Value> &elements,
-                     SmallVectorImpl<Value> &values, ConversionPatternRewriter &rewriter) const {
+  LogicalResult load(nv::LocalLoadOp op, const LocalPiece &piece, Value base, unsigned packing,
+                     SmallVectorImpl<Value> &elements, SmallVectorImpl<Value> &values,
+                     ConversionPatternRewriter &rewriter) const {
     auto plan = layout::sharedLoadPlan(piece.regs, piece.shared);
     if (!plan)
       return op.emitOpError() << llvm::toString(plan.takeError());
@@ -300,11 +332,15 @@ struct LocalLoadPattern : Pattern<nv::LocalLoadOp> {
     auto i32 = rewriter.getI32Type();
     auto scatter = [&](ArrayRef<unsigned> run, Value word) {
       if (run.size() == 1) {
-        elements[run[0]] = word.getType() == element ? word : LLVM::BitcastOp::create(rewriter, loc, element, word).getResult();
+        elements[run[0]] = word.getType() == element
+                               ? word
+                               : LLVM::BitcastOp::create(rewriter, loc, element, word).getResult();
         return;
       }
       auto vector = VectorType::get({static_cast<int64_t>(run.size())}, element);
-      Value unpacked = word.getType() == vector ? word : LLVM::BitcastOp::create(rewriter, loc, vector, word).getResult();
+      Value unpacked = word.getType() == vector
+                           ? word
+                           : LLVM::BitcastOp::create(rewriter, loc, vector, word).getResult();
       bool whole = run.size() == packing && run[0] % packing == 0;
       for (size_t i = 0; i < run.size(); ++i)
         whole &= run[i] == run[0] + i;
@@ -320,17 +356,23 @@ struct LocalLoadPattern : Pattern<nv::LocalLoadOp> {
       if (plan->kind == layout::SharedAccessPlan::Matrix) {
         size_t count = runs.size();
         Type result = count == 1 ? Type(i32)
-                                 : Type(LLVM::LLVMStructType::getLiteral(getContext(), SmallVector<Type>(count, i32)));
+                                 : Type(LLVM::LLVMStructType::getLiteral(
+                                       getContext(), SmallVector<Type>(count, i32)));
         Value words = NVVM::LdMatrixOp::create(
-            rewriter, loc, result, addresses.at(access), count, plan->transposed ? NVVM::MMALayout::col : NVVM::MMALayout::row,
+            rewriter, loc, result, addresses.at(access), count,
+            plan->transposed ? NVVM::MMALayout::col : NVVM::MMALayout::row,
             NVVM::LdStMatrixShapeAttr::get(getContext(), 8, 8), NVVM::LdStMatrixEltType::B16);
         for (auto [i, run] : llvm::enumerate(runs))
-          scatter(run, count == 1 ? words : LLVM::ExtractValueOp::create(rewriter, loc, words, i).getResult());
+          scatter(run, count == 1
+                           ? words
+                           : LLVM::ExtractValueOp::create(rewriter, loc, words, i).getResult());
         continue;
       }
       ArrayRef<unsigned> run = runs.front();
-      Type asType = run.size() == 1 ? element : VectorType::get({static_cast<int64_t>(run.size())}, element);
-      scatter(run, LLVM::LoadOp::create(rewriter, loc, asType, addresses.at(access), plan->vectorBytes));
+      Type asType =
+          run.size() == 1 ? element : VectorType::get({static_cast<int64_t>(run.size())}, element);
+      scatter(run,
+              LLVM::LoadOp::create(rewriter, loc, asType, addresses.at(access), plan->vectorBytes));
     }
     return success();
   }
@@ -339,16 +381,19 @@ struct LocalLoadPattern : Pattern<nv::LocalLoadOp> {
 /// Shared memory scalars.
 struct ScalarLoadPattern : Pattern<nv::ScalarLoadOp> {
   using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::ScalarLoadOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(nv::ScalarLoadOp op, OneToN adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     Scalar math{rewriter, op.getLoc()};
     int64_t bytes = tile::elementBits(op.getView().getType().getElementType()) / 8;
-    Value address = math.advance(adaptor.getView().front(), math.mul(adaptor.getIndex().front(), bytes));
+    Value address =
+        math.advance(adaptor.getView().front(), math.mul(adaptor.getIndex().front(), bytes));
     Type type = op.getResult().getType();
     Value loaded = LLVM::LoadOp::create(rewriter, op.getLoc(), type, address, bytes);
-    // One value for all lanes, which ptxas cannot see: loops and addresses made from it would leave the uniform registers.
+    // One value for all lanes, which ptxas cannot see: loops and addresses made from it would leave
+    // the uniform registers.
     if (!ThreadPosition(rewriter, op).single && (type.isInteger(32) || type.isF32()))
-      loaded = NVVM::ShflOp::create(rewriter, op.getLoc(), type, math.i32(-1), loaded, math.i32(0), math.i32(31),
-                                    NVVM::ShflKind::idx, UnitAttr());
+      loaded = NVVM::ShflOp::create(rewriter, op.getLoc(), type, math.i32(-1), loaded, math.i32(0),
+                                    math.i32(31), NVVM::ShflKind::idx, UnitAttr());
     rewriter.replaceOp(op, loaded);
     return success();
   }
@@ -356,10 +401,12 @@ struct ScalarLoadPattern : Pattern<nv::ScalarLoadOp> {
 
 struct ScalarStorePattern : Pattern<nv::ScalarStoreOp> {
   using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::ScalarStoreOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(nv::ScalarStoreOp op, OneToN adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     Scalar math{rewriter, op.getLoc()};
     int64_t bytes = tile::elementBits(op.getView().getType().getElementType()) / 8;
-    Value address = math.advance(adaptor.getView().front(), math.mul(adaptor.getIndex().front(), bytes));
+    Value address =
+        math.advance(adaptor.getView().front(), math.mul(adaptor.getIndex().front(), bytes));
     createIssued(rewriter, op, nv::Issuer::Role, [&](OpBuilder &builder) {
       LLVM::StoreOp::create(builder, op.getLoc(), adaptor.getValue().front(), address, bytes);
     });
@@ -368,123 +415,11 @@ struct ScalarStorePattern : Pattern<nv::ScalarStoreOp> {
   }
 };
 
-/// pointer + offset * element bytes, in global memory.
-Value globalAddress(OpBuilder &builder, Location loc, Value pointer, Value offset, Type element) {
-  Type global = LLVM::LLVMPointerType::get(builder.getContext(), 1);
-  Value base = LLVM::IntToPtrOp::create(builder, loc, global, pointer);
-  return LLVM::GEPOp::create(builder, loc, global, scalarType(element), base, ArrayRef<LLVM::GEPArg>{offset});
-}
-
-struct GlobalLoadPattern : Pattern<nv::GlobalLoadOp> {
-  using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::GlobalLoadOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
-    Location loc = op.getLoc();
-    auto tensor = dyn_cast<RankedTensorType>(op.getResult().getType());
-    Type element = tensor ? tensor.getElementType() : op.getResult().getType();
-    unsigned bytes = std::max(1u, tile::elementBits(element) / 8);
-    auto read = [&](OpBuilder &inner, Value address) -> Value {
-      auto load = LLVM::LoadOp::create(inner, loc, scalarType(element), address, bytes);
-      load.setInvariant(op.getInvariant());
-      return load;
-    };
-    SmallVector<Value> loaded;
-    for (auto [i, offset] : llvm::enumerate(adaptor.getOffset())) {
-      Value address = globalAddress(rewriter, loc, adaptor.getPointer().front(), offset, element);
-      if (!op.getMask()) {
-        loaded.push_back(read(rewriter, address));
-        continue;
-      }
-      Value mask = adaptor.getMask()[adaptor.getMask().size() == 1 ? 0 : i];
-      auto branch = scf::IfOp::create(rewriter, loc, TypeRange{scalarType(element)}, mask, /*withElseRegion=*/true);
-      OpBuilder inner = branch.getThenBodyBuilder();
-      scf::YieldOp::create(inner, loc, read(inner, address));
-      OpBuilder other = branch.getElseBodyBuilder();
-      scf::YieldOp::create(other, loc, LLVM::ZeroOp::create(other, loc, scalarType(element)).getResult());
-      loaded.push_back(branch.getResult(0));
-    }
-    if (!tensor)
-      rewriter.replaceOp(op, loaded);
-    else
-      rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{pack(rewriter, loc, tensor, loaded)});
-    return success();
-  }
-};
-
-struct GlobalStorePattern : Pattern<nv::GlobalStoreOp> {
-  using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::GlobalStoreOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
-    Location loc = op.getLoc();
-    Scalar math{rewriter, loc};
-    auto tensor = dyn_cast<RankedTensorType>(op.getValue().getType());
-    if (!tensor) {
-      createIssued(rewriter, op, nv::Issuer::Role, [&](OpBuilder &builder) {
-        storeMasked(builder, op, adaptor.getValue().front(), adaptor, 0);
-      });
-      rewriter.eraseOp(op);
-      return success();
-    }
-    const layout::RegisterLayout *layout = converter.layoutOf(tensor, loc);
-    if (!layout)
-      return failure();
-    ThreadPosition position(rewriter, op);
-    SmallVector<Value> elements = unpack(rewriter, loc, tensor, adaptor.getValue());
-    Value primary;
-    if (unsigned lanes = layout->replicatedLanes())
-      primary = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, math.bitAnd(position.lane, lanes), math.i32(0));
-    if (unsigned warps = layout->replicatedWarps()) {
-      Value first = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, math.bitAnd(position.warp, warps), math.i32(0));
-      primary = primary ? arith::AndIOp::create(rewriter, loc, primary, first).getResult() : first;
-    }
-    auto store = [&](OpBuilder &builder) {
-      for (auto [i, element] : llvm::enumerate(elements))
-        if (layout->isPrimary(i, 0, 0))
-          storeMasked(builder, op, element, adaptor, i);
-    };
-    if (primary) {
-      auto branch = scf::IfOp::create(rewriter, loc, primary, /*withElseRegion=*/false);
-      OpBuilder inner = branch.getThenBodyBuilder();
-      store(inner);
-    } else {
-      store(rewriter);
-    }
-    rewriter.eraseOp(op);
-    return success();
-  }
-
-  static void storeMasked(OpBuilder &builder, nv::GlobalStoreOp op, Value value, OneToN adaptor, size_t index) {
-    Location loc = op.getLoc();
-    Type element = getElementTypeOrSelf(op.getValue().getType());
-    auto store = [&](OpBuilder &inner) {
-      Value offset = adaptor.getOffset()[adaptor.getOffset().size() == 1 ? 0 : index];
-      Value address = globalAddress(inner, loc, adaptor.getPointer().front(), offset, element);
-      LLVM::StoreOp::create(inner, loc, value, address, std::max(1u, tile::elementBits(element) / 8));
-    };
-    if (!op.getMask())
-      return store(builder);
-    Value mask = adaptor.getMask()[adaptor.getMask().size() == 1 ? 0 : index];
-    auto branch = scf::IfOp::create(builder, loc, mask, /*withElseRegion=*/false);
-    OpBuilder inner = branch.getThenBodyBuilder();
-    store(inner);
-  }
-};
-
-struct AtomicAddPattern : Pattern<nv::AtomicAddOp> {
-  using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::AtomicAddOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
-    Location loc = op.getLoc();
-    Type element = op.getValue().getType();
-    Value address = globalAddress(rewriter, loc, adaptor.getPointer().front(), adaptor.getOffset().front(), element);
-    auto kind = isa<FloatType>(element) ? LLVM::AtomicBinOp::fadd : LLVM::AtomicBinOp::add;
-    rewriter.replaceOpWithNewOp<LLVM::AtomicRMWOp>(op, kind, address, adaptor.getValue().front(),
-                                                   LLVM::AtomicOrdering::monotonic, "device");
-    return success();
-  }
-};
-
 } // namespace
 
-void tileloom::emit::populateMemoryPatterns(TileTypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<AllocPattern, ViewPattern, BarrierAtPattern, TransPattern, SlicePattern, LocalStorePattern, LocalLoadPattern,
-               ScalarLoadPattern, ScalarStorePattern, GlobalLoadPattern, GlobalStorePattern, AtomicAddPattern>(
+void tileloom::emit::populateMemoryPatterns(TileTypeConverter &converter,
+                                            RewritePatternSet &patterns) {
+  patterns.add<AllocPattern, ViewPattern, BarrierAtPattern, TransPattern, SlicePattern,
+               LocalStorePattern, LocalLoadPattern, ScalarLoadPattern, ScalarStorePattern>(
       converter, patterns.getContext());
 }

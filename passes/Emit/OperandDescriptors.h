@@ -1,8 +1,9 @@
 //===- OperandDescriptors.h - Matrix descriptors as values -----------------------*- C++ -*-===//
 //
-// The 64-bit descriptors of one operand of wgmma or tcgen05: the first is put together from a low word (address, leading offset) and a
-// constant high word by a mov that LLVM does not see through; the others add to it. In uniform registers that is one UIADD3.64
-// each; with the constant in view LLVM folds it into every addition, which costs three instructions (measured: attention's 16
+// The 64-bit descriptors of one operand of wgmma or tcgen05: the first is put together from a low
+// word (address, leading offset) and a constant high word by a mov that LLVM does not see through;
+// the others add to it. In uniform registers that is one UIADD3.64 each; with the constant in view
+// LLVM folds it into every addition, which costs three instructions (measured: attention's 16
 // products took 40 more instructions than they need).
 //
 //===--------------------------------------------------------------------------------------===//
@@ -17,11 +18,13 @@ namespace tileloom::emit {
 
 class OperandDescriptors {
 public:
-  /// `address` of the tile in shared memory, an operand of `op`. In a cluster it carries the rank of the CTA above its 18 bits, which
-  /// has to stay out of the descriptor's other fields.
-  OperandDescriptors(mlir::OpBuilder &builder, mlir::Operation *op, const layout::OperandDescriptor &fields, mlir::Value address)
+  /// `address` of the tile in shared memory, an operand of `op`. In a cluster it carries the rank
+  /// of the CTA above its 18 bits, which has to stay out of the descriptor's other fields.
+  OperandDescriptors(mlir::OpBuilder &builder, mlir::Operation *op,
+                     const layout::OperandDescriptor &fields, mlir::Value address)
       : OperandDescriptors(builder, op, fields.encode(), address) {}
-  OperandDescriptors(mlir::OpBuilder &builder, mlir::Operation *op, uint64_t encoded, mlir::Value address)
+  OperandDescriptors(mlir::OpBuilder &builder, mlir::Operation *op, uint64_t encoded,
+                     mlir::Value address)
       : builder(builder), loc(op->getLoc()) {
     Scalar math{builder, loc};
     mlir::Value bits = mlir::LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), address);
@@ -29,28 +32,37 @@ public:
     if (clusterSizeOf(op) > 1)
       bits = math.bitAnd(bits, 0x3fff);
     mlir::Value low = math.add(bits, static_cast<int64_t>(encoded & 0xffffffff));
-    first = assemble("mov.b64 $0, {$1, " + std::to_string(static_cast<int32_t>(encoded >> 32)) + "};", "=l,r", low);
+    first =
+        assemble("mov.b64 $0, {$1, " + std::to_string(static_cast<int32_t>(encoded >> 32)) + "};",
+                 "=l,r", low);
   }
 
-  /// Of the instruction operand `bytes` after the start of the tile, as an operand of an assembly call.
+  /// Of the instruction operand `bytes` after the start of the tile, as an operand of an assembly
+  /// call.
   mlir::Value at(int64_t bytes) {
     if (!bytes)
       return first;
-    return mlir::arith::AddIOp::create(builder, loc, first, mlir::arith::ConstantIntOp::create(builder, loc, bytes / 16, 64));
+    return mlir::arith::AddIOp::create(
+        builder, loc, first, mlir::arith::ConstantIntOp::create(builder, loc, bytes / 16, 64));
   }
 
-  /// The same as an operand of an intrinsic: LLVM takes descriptors of tcgen05 for addresses and would print the sum as the operand
+  /// The same as an operand of an intrinsic: LLVM takes descriptors of tcgen05 for addresses and
+  /// would print the sum as the operand
   /// (`%rd8+2`), which the PTX ISA does not have for registers.
   mlir::Value inRegister(int64_t bytes) {
-    return bytes ? assemble("add.s64 $0, $1, " + std::to_string(bytes / 16) + ";", "=l,l", first) : first;
+    return bytes ? assemble("add.s64 $0, $1, " + std::to_string(bytes / 16) + ";", "=l,l", first)
+                 : first;
   }
 
 private:
   mlir::Value assemble(llvm::StringRef text, llvm::StringRef constraints, mlir::Value operand) {
     return mlir::LLVM::InlineAsmOp::create(
-               builder, loc, builder.getI64Type(), operand, text, constraints, /*has_side_effects=*/false,
+               builder, loc, builder.getI64Type(), operand, text, constraints,
+               /*has_side_effects=*/false,
                /*is_align_stack=*/false, mlir::LLVM::TailCallKind::None,
-               mlir::LLVM::AsmDialectAttr::get(builder.getContext(), mlir::LLVM::AsmDialect::AD_ATT), mlir::ArrayAttr())
+               mlir::LLVM::AsmDialectAttr::get(builder.getContext(),
+                                               mlir::LLVM::AsmDialect::AD_ATT),
+               mlir::ArrayAttr())
         .getResult(0);
   }
 

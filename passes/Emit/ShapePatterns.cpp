@@ -1,6 +1,7 @@
 //===- ShapePatterns.cpp - Parts, reductions and broadcasts of register tiles -------------===//
 //
-// Each is a choice of registers that lib/Layout plans; reductions add the combining operations and lane shuffles.
+// Each is a choice of registers that lib/Layout plans; reductions add the combining operations and
+// lane shuffles.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -28,8 +29,8 @@ protected:
     return converter.layoutOf(cast<RankedTensorType>(value.getType()), value.getLoc());
   }
   /// Replaces `op` by the elements at `registers` of `source`.
-  LogicalResult choose(Op op, RankedTensorType source, ValueRange values, ArrayRef<unsigned> registers,
-                       ConversionPatternRewriter &rewriter) const {
+  LogicalResult choose(Op op, RankedTensorType source, ValueRange values,
+                       ArrayRef<unsigned> registers, ConversionPatternRewriter &rewriter) const {
     auto result = cast<RankedTensorType>(op->getResult(0).getType());
     unsigned packing = elementsPerValue(result, registers.size());
     unsigned sourcePacking = isa<VectorType>(values.front().getType())
@@ -38,7 +39,8 @@ protected:
     // Whole packed values stay packed.
     bool whole = packing == sourcePacking;
     for (size_t i = 0; whole && i < registers.size(); ++i)
-      whole = registers[i] % packing == i % packing && registers[i] / packing == registers[i - i % packing] / packing;
+      whole = registers[i] % packing == i % packing &&
+              registers[i] / packing == registers[i - i % packing] / packing;
     SmallVector<Value> chosen;
     if (whole) {
       for (size_t i = 0; i < registers.size(); i += packing)
@@ -61,12 +63,14 @@ protected:
 
 struct ExtractPattern : Pattern<nv::ExtractOp> {
   using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::ExtractOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(nv::ExtractOp op, OneToN adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     const layout::RegisterLayout *source = layoutOf(op.getSource());
     if (!source)
       return failure();
     layout::RegisterLayout part = *source;
-    SmallVector<unsigned, 16> registers = llvm::to_vector(llvm::seq<unsigned>(0, source->registersPerThread()));
+    SmallVector<unsigned, 16> registers =
+        llvm::to_vector(llvm::seq<unsigned>(0, source->registersPerThread()));
     for (auto [dim, offset, extent] : llvm::enumerate(op.getOffsets(), op.getType().getShape())) {
       auto sub = layout::extract(part, dim, offset, extent);
       if (!sub)
@@ -79,14 +83,16 @@ struct ExtractPattern : Pattern<nv::ExtractOp> {
     }
     const layout::RegisterLayout *result = layoutOf(op.getResult());
     if (!result || *result != part)
-      return op.emitOpError("result layout: expected ") << part.str() << ", found " << (result ? result->str() : "none");
+      return op.emitOpError("result layout: expected ")
+             << part.str() << ", found " << (result ? result->str() : "none");
     return choose(op, op.getSource().getType(), adaptor.getSource(), registers, rewriter);
   }
 };
 
 struct RowSlotPattern : Pattern<nv::RowSlotOp> {
   using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::RowSlotOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(nv::RowSlotOp op, OneToN adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     const layout::RegisterLayout *source = layoutOf(op.getSource());
     if (!source)
       return failure();
@@ -99,7 +105,8 @@ struct RowSlotPattern : Pattern<nv::RowSlotOp> {
 
 /// Puts parts back: `parts[i]` are the registers of the whole that input i holds.
 template <typename Op>
-LogicalResult assemble(Op op, ArrayRef<SmallVector<unsigned, 16>> parts, ArrayRef<ValueRange> inputs, unsigned registers,
+LogicalResult assemble(Op op, ArrayRef<SmallVector<unsigned, 16>> parts,
+                       ArrayRef<ValueRange> inputs, unsigned registers,
                        ConversionPatternRewriter &rewriter) {
   SmallVector<Value> elements(registers);
   for (auto [i, input, where] : llvm::enumerate(inputs, parts)) {
@@ -110,13 +117,15 @@ LogicalResult assemble(Op op, ArrayRef<SmallVector<unsigned, 16>> parts, ArrayRe
   if (llvm::is_contained(elements, Value()))
     return op.emitOpError("inputs: expected to cover the result");
   rewriter.replaceOpWithMultiple(
-      op, ArrayRef<ValueRange>{pack(rewriter, op.getLoc(), cast<RankedTensorType>(op.getType()), elements)});
+      op, ArrayRef<ValueRange>{
+              pack(rewriter, op.getLoc(), cast<RankedTensorType>(op.getType()), elements)});
   return success();
 }
 
 struct JoinRowSlotsPattern : Pattern<nv::JoinRowSlotsOp> {
   using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::JoinRowSlotsOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(nv::JoinRowSlotsOp op, OneToN adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     const layout::RegisterLayout *whole = layoutOf(op.getResult());
     if (!whole)
       return failure();
@@ -133,7 +142,8 @@ struct JoinRowSlotsPattern : Pattern<nv::JoinRowSlotsOp> {
 
 struct ConcatPattern : Pattern<nv::ConcatOp> {
   using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::ConcatOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(nv::ConcatOp op, OneToN adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     const layout::RegisterLayout *whole = layoutOf(op.getResult());
     if (!whole)
       return failure();
@@ -153,8 +163,10 @@ struct ConcatPattern : Pattern<nv::ConcatOp> {
 
 struct BroadcastPattern : Pattern<nv::BroadcastOp> {
   using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::BroadcastOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
-    const layout::RegisterLayout *source = layoutOf(op.getSource()), *result = layoutOf(op.getResult());
+  LogicalResult matchAndRewrite(nv::BroadcastOp op, OneToN adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    const layout::RegisterLayout *source = layoutOf(op.getSource()),
+                                 *result = layoutOf(op.getResult());
     if (!source || !result)
       return failure();
     auto registers = layout::broadcastPlan(*source, *result, op.getDim());
@@ -166,16 +178,20 @@ struct BroadcastPattern : Pattern<nv::BroadcastOp> {
 
 struct ConvertLayoutPattern : Pattern<nv::ConvertLayoutOp> {
   using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::ConvertLayoutOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
-    const layout::RegisterLayout *source = layoutOf(op.getSource()), *result = layoutOf(op.getResult());
+  LogicalResult matchAndRewrite(nv::ConvertLayoutOp op, OneToN adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    const layout::RegisterLayout *source = layoutOf(op.getSource()),
+                                 *result = layoutOf(op.getResult());
     if (!source || !result)
       return failure();
-    auto plan = layout::convertPlan(*source, *result, tile::elementBits(op.getType().getElementType()));
+    auto plan =
+        layout::convertPlan(*source, *result, tile::elementBits(op.getType().getElementType()));
     if (!plan)
       return fail(op, plan);
     if (plan->kind != layout::ConversionPlan::InThread)
-      return op.emitOpError("from ") << op.getSource().getType() << " to " << op.getType()
-                                     << ": expected layouts that agree on which thread holds an element";
+      return op.emitOpError("from ")
+             << op.getSource().getType() << " to " << op.getType()
+             << ": expected layouts that agree on which thread holds an element";
     return choose(op, op.getSource().getType(), adaptor.getSource(), plan->registers, rewriter);
   }
 };
@@ -202,7 +218,8 @@ struct ReducePattern : Pattern<nv::ReduceOp> {
     llvm_unreachable("unknown reduction");
   }
 
-  LogicalResult matchAndRewrite(nv::ReduceOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(nv::ReduceOp op, OneToN adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     const layout::RegisterLayout *source = layoutOf(op.getSource());
     if (!source)
       return failure();
@@ -210,11 +227,16 @@ struct ReducePattern : Pattern<nv::ReduceOp> {
     if (!plan)
       return fail(op, plan);
     if (!plan->warpSets.empty())
-      return op.emitOpError("along dimension ") << op.getDim() << ": expected each warp to hold whole rows, found them spread over warps";
+      return op.emitOpError("along dimension ")
+             << op.getDim()
+             << ": expected each warp to hold whole rows, found them spread over warps";
     Location loc = op.getLoc();
-    SmallVector<Value> elements = unpack(rewriter, loc, op.getSource().getType(), adaptor.getSource()), results;
+    SmallVector<Value> elements =
+                           unpack(rewriter, loc, op.getSource().getType(), adaptor.getSource()),
+                       results;
     if (tile::elementBits(op.getType().getElementType()) != 32)
-      return op.emitOpError("element type: expected 32 bits, found ") << op.getType().getElementType();
+      return op.emitOpError("element type: expected 32 bits, found ")
+             << op.getType().getElementType();
     for (ArrayRef<unsigned> registers : plan->sources) {
       size_t chains = std::min<size_t>(std::max<uint64_t>(1, op.getChains()), registers.size());
       SmallVector<Value> partial;
@@ -239,11 +261,13 @@ struct ReducePattern : Pattern<nv::ReduceOp> {
     return success();
   }
 
-  static Value acrossLanes(OpBuilder &builder, Location loc, nv::ReduceKind kind, Value value, ArrayRef<unsigned> masks) {
+  static Value acrossLanes(OpBuilder &builder, Location loc, nv::ReduceKind kind, Value value,
+                           ArrayRef<unsigned> masks) {
     Scalar math{builder, loc};
     for (unsigned mask : masks) {
-      Value other = NVVM::ShflOp::create(builder, loc, value.getType(), math.i32(-1), value, math.i32(mask), math.i32(31),
-                                         NVVM::ShflKind::bfly, UnitAttr());
+      Value other =
+          NVVM::ShflOp::create(builder, loc, value.getType(), math.i32(-1), value, math.i32(mask),
+                               math.i32(31), NVVM::ShflKind::bfly, UnitAttr());
       value = combine(builder, loc, kind, value, other);
     }
     return value;
@@ -252,12 +276,15 @@ struct ReducePattern : Pattern<nv::ReduceOp> {
 
 struct FoldPattern : Pattern<nv::FoldOp> {
   using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::FoldOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
-    const layout::RegisterLayout *source = layoutOf(op.getSource()), *result = layoutOf(op.getResult());
+  LogicalResult matchAndRewrite(nv::FoldOp op, OneToN adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    const layout::RegisterLayout *source = layoutOf(op.getSource()),
+                                 *result = layoutOf(op.getResult());
     if (!source || !result)
       return failure();
     if (tile::elementBits(op.getType().getElementType()) != 32)
-      return op.emitOpError("element type: expected 32 bits, found ") << op.getType().getElementType();
+      return op.emitOpError("element type: expected 32 bits, found ")
+             << op.getType().getElementType();
     int64_t columns = op.getType().getDimSize(1);
     SmallVector<Value> values(result->registersPerThread());
     for (unsigned reg = 0; reg < source->registersPerThread(); ++reg) {
@@ -270,10 +297,14 @@ struct FoldPattern : Pattern<nv::FoldOp> {
           layout::Index from = source->indexOf(reg, lane, warp);
           from[1] %= columns;
           if (target >= values.size() || result->indexOf(target, lane, warp) != from)
-            return op.emitOpError("columns: expected a result whose columns repeat in each thread's registers, found ") << columns;
+            return op.emitOpError("columns: expected a result whose columns repeat in each "
+                                  "thread's registers, found ")
+                   << columns;
         }
       Value element = adaptor.getSource()[reg];
-      values[target] = values[target] ? ReducePattern::combine(rewriter, op.getLoc(), op.getKind(), values[target], element) : element;
+      values[target] = values[target] ? ReducePattern::combine(rewriter, op.getLoc(), op.getKind(),
+                                                               values[target], element)
+                                      : element;
     }
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{values});
     return success();
@@ -282,7 +313,8 @@ struct FoldPattern : Pattern<nv::FoldOp> {
 
 struct IndexPattern : Pattern<nv::IndexOp> {
   using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::IndexOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(nv::IndexOp op, OneToN adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     const layout::RegisterLayout *layout = layoutOf(op.getResult());
     if (!layout)
       return failure();
@@ -315,20 +347,23 @@ struct IndexPattern : Pattern<nv::IndexOp> {
 
 struct WarpAnyPattern : Pattern<nv::WarpAnyOp> {
   using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::WarpAnyOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(nv::WarpAnyOp op, OneToN adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     Value any;
     for (Value value : adaptor.getSource())
       any = any ? arith::OrIOp::create(rewriter, loc, any, value).getResult() : value;
-    rewriter.replaceOpWithNewOp<NVVM::VoteSyncOp>(op, rewriter.getI1Type(), Scalar{rewriter, loc}.i32(-1), any,
-                                                  NVVM::VoteSyncKind::any);
+    rewriter.replaceOpWithNewOp<NVVM::VoteSyncOp>(
+        op, rewriter.getI1Type(), Scalar{rewriter, loc}.i32(-1), any, NVVM::VoteSyncKind::any);
     return success();
   }
 };
 
 } // namespace
 
-void tileloom::emit::populateShapePatterns(TileTypeConverter &converter, RewritePatternSet &patterns) {
+void tileloom::emit::populateShapePatterns(TileTypeConverter &converter,
+                                           RewritePatternSet &patterns) {
   patterns.add<ExtractPattern, RowSlotPattern, JoinRowSlotsPattern, ConcatPattern, BroadcastPattern,
-               ConvertLayoutPattern, ReducePattern, FoldPattern, IndexPattern, WarpAnyPattern>(converter, patterns.getContext());
+               ConvertLayoutPattern, ReducePattern, FoldPattern, IndexPattern, WarpAnyPattern>(
+      converter, patterns.getContext());
 }

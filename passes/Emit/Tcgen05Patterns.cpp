@@ -1,7 +1,8 @@
 //===- Tcgen05Patterns.cpp - Products into tensor memory ----------------------------------===//
 //
-// nv.tcgen05.mma, mma_scaled, cp and fence to NVVM: one instruction for each 32 bytes of K (each piece of a copy), all issued by one
-// thread. Operands in shared memory move by constants added to a descriptor, operands in tensor memory by columns.
+// nv.tcgen05.mma, mma_scaled, cp and fence to NVVM: one instruction for each 32 bytes of K (each
+// piece of a copy), all issued by one thread. Operands in shared memory move by constants added to
+// a descriptor, operands in tensor memory by columns.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -15,20 +16,25 @@ using namespace mlir;
 using namespace tileloom;
 using namespace tileloom::emit;
 
-Value tileloom::emit::tensorPointer(OpBuilder &builder, Location loc, Value address, int64_t columns) {
+Value tileloom::emit::tensorPointer(OpBuilder &builder, Location loc, Value address,
+                                    int64_t columns) {
   address = Scalar{builder, loc}.add(address, columns);
-  return LLVM::IntToPtrOp::create(builder, loc, LLVM::LLVMPointerType::get(builder.getContext(), 6), address);
+  return LLVM::IntToPtrOp::create(builder, loc, LLVM::LLVMPointerType::get(builder.getContext(), 6),
+                                  address);
 }
 
 namespace {
 
 template <typename Op> class Pattern : public OpConversionPattern<Op> {
 public:
-  Pattern(TileTypeConverter &converter, MLIRContext *context) : OpConversionPattern<Op>(converter, context) {}
+  Pattern(TileTypeConverter &converter, MLIRContext *context)
+      : OpConversionPattern<Op>(converter, context) {}
   using Adaptor = typename Op::Adaptor;
 };
 
-NVVM::CTAGroupKind groupKind(int64_t group) { return group == 2 ? NVVM::CTAGroupKind::CTA_2 : NVVM::CTAGroupKind::CTA_1; }
+NVVM::CTAGroupKind groupKind(int64_t group) {
+  return group == 2 ? NVVM::CTAGroupKind::CTA_2 : NVVM::CTAGroupKind::CTA_1;
+}
 
 /// 256 bits of K in tensor memory.
 constexpr int64_t columnsPerStep = 8;
@@ -50,7 +56,8 @@ struct Operand {
     auto shared = sharedLayout(type);
     if (!shared)
       return shared.takeError();
-    auto fields = layout::OperandDescriptor::get(isB ? shared->transposed() : *shared, layout::MmaTarget::Sm100);
+    auto fields = layout::OperandDescriptor::get(isB ? shared->transposed() : *shared,
+                                                 layout::MmaTarget::Sm100);
     if (!fields)
       return fields.takeError();
     for (int64_t step = 0; step < steps; ++step) {
@@ -82,11 +89,13 @@ struct OperandValues {
   std::optional<OperandDescriptors> descriptors;
 };
 
-/// What both forms of the product have in common: `instruction` is called for each step with a, b, and whether to accumulate.
+/// What both forms of the product have in common: `instruction` is called for each step with a, b,
+/// and whether to accumulate.
 template <typename Op>
-LogicalResult lowerProduct(
-    Op op, typename Op::Adaptor adaptor, ConversionPatternRewriter &rewriter,
-    llvm::function_ref<void(OpBuilder &, const layout::Tcgen05Instruction &, int64_t, Value, Value, Value)> instruction) {
+LogicalResult lowerProduct(Op op, typename Op::Adaptor adaptor, ConversionPatternRewriter &rewriter,
+                           llvm::function_ref<void(OpBuilder &, const layout::Tcgen05Instruction &,
+                                                   int64_t, Value, Value, Value)>
+                               instruction) {
   Location loc = op.getLoc();
   auto shape = nv::instructionOf(op);
   if (!shape)
@@ -104,7 +113,8 @@ LogicalResult lowerProduct(
     OperandValues aValues(builder, op, *a), bValues(builder, op, *b);
     Value always = arith::ConstantIntOp::create(builder, loc, 1, 1);
     for (int64_t step = 0; step < steps; ++step)
-      instruction(builder, *shape, step, aValues.at(step), bValues.at(step), step ? always : adaptor.getAccumulate());
+      instruction(builder, *shape, step, aValues.at(step), bValues.at(step),
+                  step ? always : adaptor.getAccumulate());
   });
   rewriter.eraseOp(op);
   return success();
@@ -126,39 +136,49 @@ struct MmaPattern : Pattern<nv::Tcgen05MmaOp> {
     }
   }
 
-  LogicalResult matchAndRewrite(nv::Tcgen05MmaOp op, Adaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(nv::Tcgen05MmaOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
-    return lowerProduct(op, adaptor, rewriter,
-                        [&](OpBuilder &builder, const layout::Tcgen05Instruction &shape, int64_t, Value a, Value b, Value accumulate) {
-                          Value descriptor = Scalar{builder, loc}.i32(static_cast<int32_t>(shape.encode()));
-                          NVVM::Tcgen05MMAOp::create(builder, loc, kindOf(shape.kind), groupKind(shape.ctaGroup),
-                                                     NVVM::Tcgen05MMACollectorOp::DISCARD, /*aShift=*/false,
-                                                     tensorPointer(builder, loc, adaptor.getD()), a, b, descriptor, accumulate,
-                                                     /*scaleInputD=*/Value(), /*disableOutputLane=*/Value());
-                        });
+    return lowerProduct(
+        op, adaptor, rewriter,
+        [&](OpBuilder &builder, const layout::Tcgen05Instruction &shape, int64_t, Value a, Value b,
+            Value accumulate) {
+          Value descriptor = Scalar{builder, loc}.i32(static_cast<int32_t>(shape.encode()));
+          NVVM::Tcgen05MMAOp::create(builder, loc, kindOf(shape.kind), groupKind(shape.ctaGroup),
+                                     NVVM::Tcgen05MMACollectorOp::DISCARD, /*aShift=*/false,
+                                     tensorPointer(builder, loc, adaptor.getD()), a, b, descriptor,
+                                     accumulate,
+                                     /*scaleInputD=*/Value(), /*disableOutputLane=*/Value());
+        });
   }
 };
 
 struct MmaScaledPattern : Pattern<nv::Tcgen05MmaScaledOp> {
   using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::Tcgen05MmaScaledOp op, Adaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(nv::Tcgen05MmaScaledOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
-    // Four scales of a row share a word; the words of further scales are as many columns on as the rows need.
+    // Four scales of a row share a word; the words of further scales are as many columns on as the
+    // rows need.
     auto wordColumns = [](nv::MemDescType type) { return (type.getShape()[0] + 127) / 128 * 4; };
-    int64_t aColumns = wordColumns(op.getScaleA().getType()), bColumns = wordColumns(op.getScaleB().getType());
+    int64_t aColumns = wordColumns(op.getScaleA().getType()),
+            bColumns = wordColumns(op.getScaleB().getType());
     return lowerProduct(
         op, adaptor, rewriter,
-        [&](OpBuilder &builder, const layout::Tcgen05Instruction &shape, int64_t step, Value a, Value b, Value accumulate) {
+        [&](OpBuilder &builder, const layout::Tcgen05Instruction &shape, int64_t step, Value a,
+            Value b, Value accumulate) {
           int64_t first = step * shape.scalesPerStep, word = first / 4, id = first % 4;
           Value descriptor = Scalar{builder, loc}.i32(static_cast<int32_t>(shape.encode(id, id)));
-          auto kind = shape.kind == layout::Tcgen05Kind::MXF8F6F4 ? NVVM::MMABlockScaleKind::MXF8F6F4
-                      : shape.kind == layout::Tcgen05Kind::MXF4   ? NVVM::MMABlockScaleKind::MXF4
-                                                                  : NVVM::MMABlockScaleKind::MXF4NVF4;
+          auto kind = shape.kind == layout::Tcgen05Kind::MXF8F6F4
+                          ? NVVM::MMABlockScaleKind::MXF8F6F4
+                      : shape.kind == layout::Tcgen05Kind::MXF4 ? NVVM::MMABlockScaleKind::MXF4
+                                                                : NVVM::MMABlockScaleKind::MXF4NVF4;
           auto block = shape.k() / shape.scalesPerStep == 16 ? NVVM::Tcgen05MMABlockScale::BLOCK16
                                                              : NVVM::Tcgen05MMABlockScale::BLOCK32;
           NVVM::Tcgen05MMABlockScaleOp::create(
-              builder, loc, kind, groupKind(shape.ctaGroup), block, NVVM::Tcgen05MMACollectorOp::DISCARD,
-              tensorPointer(builder, loc, adaptor.getD()), a, b, descriptor, accumulate,
+              builder, loc, kind, groupKind(shape.ctaGroup), block,
+              NVVM::Tcgen05MMACollectorOp::DISCARD, tensorPointer(builder, loc, adaptor.getD()), a,
+              b, descriptor, accumulate,
               tensorPointer(builder, loc, adaptor.getScaleA(), word * aColumns),
               tensorPointer(builder, loc, adaptor.getScaleB(), word * bColumns));
         });
@@ -167,14 +187,16 @@ struct MmaScaledPattern : Pattern<nv::Tcgen05MmaScaledOp> {
 
 struct CpPattern : Pattern<nv::Tcgen05CpOp> {
   using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::Tcgen05CpOp op, Adaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(nv::Tcgen05CpOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     nv::CpShape piece = nv::cpShape(op.getShape());
     auto shared = sharedLayout(op.getSource().getType());
     if (!shared)
       return op.emitOpError("source: ") << llvm::toString(shared.takeError());
     auto fields = layout::OperandDescriptor::get(*shared, layout::MmaTarget::Sm100);
-    // A row of 16 bytes is half of an instruction's K: such a tile is 8 x 16 byte matrices one after the other.
+    // A row of 16 bytes is half of an instruction's K: such a tile is 8 x 16 byte matrices one
+    // after the other.
     uint64_t encoded = 0;
     if (piece.bytes == 16) {
       llvm::consumeError(fields.takeError());
@@ -205,9 +227,11 @@ struct CpPattern : Pattern<nv::Tcgen05CpOp> {
     createIssued(rewriter, op, nv::Issuer::Role, [&](OpBuilder &builder) {
       OperandDescriptors descriptors(builder, op, encoded, adaptor.getSource());
       for (int64_t i = 0; i < pieces; ++i)
-        NVVM::Tcgen05CpOp::create(builder, loc, form.first, groupKind(op.getCtaGroup()), form.second, NVVM::Tcgen05CpSrcFormatAttr(),
-                                  tensorPointer(builder, loc, adaptor.getTarget(), i * piece.columns),
-                                  descriptors.inRegister(i * piece.rows * piece.bytes));
+        NVVM::Tcgen05CpOp::create(
+            builder, loc, form.first, groupKind(op.getCtaGroup()), form.second,
+            NVVM::Tcgen05CpSrcFormatAttr(),
+            tensorPointer(builder, loc, adaptor.getTarget(), i * piece.columns),
+            descriptors.inRegister(i * piece.rows * piece.bytes));
     });
     rewriter.eraseOp(op);
     return success();
@@ -216,15 +240,19 @@ struct CpPattern : Pattern<nv::Tcgen05CpOp> {
 
 struct FencePattern : Pattern<nv::Tcgen05FenceOp> {
   using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::Tcgen05FenceOp op, Adaptor, ConversionPatternRewriter &rewriter) const override {
-    rewriter.replaceOpWithNewOp<NVVM::Tcgen05FenceOp>(op, op.getAfter() ? NVVM::Tcgen05FenceKind::AFTER_THREAD_SYNC
-                                                                        : NVVM::Tcgen05FenceKind::BEFORE_THREAD_SYNC);
+  LogicalResult matchAndRewrite(nv::Tcgen05FenceOp op, Adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<NVVM::Tcgen05FenceOp>(
+        op, op.getAfter() ? NVVM::Tcgen05FenceKind::AFTER_THREAD_SYNC
+                          : NVVM::Tcgen05FenceKind::BEFORE_THREAD_SYNC);
     return success();
   }
 };
 
 } // namespace
 
-void tileloom::emit::populateTcgen05Patterns(TileTypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<MmaPattern, MmaScaledPattern, CpPattern, FencePattern>(converter, patterns.getContext());
+void tileloom::emit::populateTcgen05Patterns(TileTypeConverter &converter,
+                                             RewritePatternSet &patterns) {
+  patterns.add<MmaPattern, MmaScaledPattern, CpPattern, FencePattern>(converter,
+                                                                      patterns.getContext());
 }

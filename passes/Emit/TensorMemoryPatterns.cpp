@@ -1,7 +1,8 @@
 //===- TensorMemoryPatterns.cpp - Views of tensor memory, loads and stores ----------------===//
 //
-// Tiles of tensor memory are addresses: lane in the upper half, 32-bit column in the lower. lib/Layout plans tcgen05.ld and st for a
-// register layout. An accumulator of 16-bit elements has one in each column, the low half of the word.
+// Tiles of tensor memory are addresses: lane in the upper half, 32-bit column in the lower.
+// lib/Layout plans tcgen05.ld and st for a register layout. An accumulator of 16-bit elements has
+// one in each column, the low half of the word.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -21,32 +22,38 @@ namespace {
 
 template <typename Op> class Pattern : public OpConversionPattern<Op> {
 public:
-  Pattern(TileTypeConverter &converter, MLIRContext *context) : OpConversionPattern<Op>(converter, context) {}
+  Pattern(TileTypeConverter &converter, MLIRContext *context)
+      : OpConversionPattern<Op>(converter, context) {}
   using OneToN = typename OpConversionPattern<Op>::OneToNOpAdaptor;
 };
 
 struct BasePattern : Pattern<nv::TmemBaseOp> {
   using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::TmemBaseOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
-    rewriter.replaceOpWithNewOp<LLVM::LoadOp>(op, rewriter.getI32Type(), adaptor.getAddress().front(), /*alignment=*/4);
+  LogicalResult matchAndRewrite(nv::TmemBaseOp op, OneToN adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<LLVM::LoadOp>(op, rewriter.getI32Type(),
+                                              adaptor.getAddress().front(), /*alignment=*/4);
     return success();
   }
 };
 
 struct ReservePattern : Pattern<nv::TmemReserveOp> {
   using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::TmemReserveOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(nv::TmemReserveOp op, OneToN adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     // lower-roles gives it to one warp, and adds what belongs to it at the kernel's tail.
     auto group = op.getCtaGroup() == 2 ? NVVM::CTAGroupKind::CTA_2 : NVVM::CTAGroupKind::CTA_1;
     Value columns = Scalar{rewriter, op.getLoc()}.i32(op.getColumns());
-    rewriter.replaceOpWithNewOp<NVVM::Tcgen05AllocOp>(op, adaptor.getAddress().front(), columns, group);
+    rewriter.replaceOpWithNewOp<NVVM::Tcgen05AllocOp>(op, adaptor.getAddress().front(), columns,
+                                                      group);
     return success();
   }
 };
 
 struct ViewPattern : Pattern<nv::TmemViewOp> {
   using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::TmemViewOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(nv::TmemViewOp op, OneToN adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     Scalar math{rewriter, op.getLoc()};
     Value slot = math.mul(adaptor.getSlot().front(), op.getStride());
     rewriter.replaceOp(op, math.add(math.add(adaptor.getBase().front(), slot), op.getColumn()));
@@ -56,29 +63,35 @@ struct ViewPattern : Pattern<nv::TmemViewOp> {
 
 struct ReinterpretPattern : Pattern<nv::MemDescReinterpretOp> {
   using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::MemDescReinterpretOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
-    auto source = tensorMemoryLayout(op.getSource().getType()), result = tensorMemoryLayout(op.getResult().getType());
+  LogicalResult matchAndRewrite(nv::MemDescReinterpretOp op, OneToN adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    auto source = tensorMemoryLayout(op.getSource().getType()),
+         result = tensorMemoryLayout(op.getResult().getType());
     if (!source || !result) {
-      std::string message = llvm::toString(llvm::joinErrors(source.takeError(), result.takeError()));
+      std::string message =
+          llvm::toString(llvm::joinErrors(source.takeError(), result.takeError()));
       return op.emitOpError() << message;
     }
     int64_t end = op.getColumn() + result->columns();
     if (end > source->columns())
-      return op.emitOpError("result: expected within the ") << source->columns() << " columns of the source, found columns "
-                                                            << op.getColumn() << " to " << end;
-    rewriter.replaceOp(op, Scalar{rewriter, op.getLoc()}.add(adaptor.getSource().front(), op.getColumn()));
+      return op.emitOpError("result: expected within the ")
+             << source->columns() << " columns of the source, found columns " << op.getColumn()
+             << " to " << end;
+    rewriter.replaceOp(
+        op, Scalar{rewriter, op.getLoc()}.add(adaptor.getSource().front(), op.getColumn()));
     return success();
   }
 };
 
-/// Registers of one instruction: ptxas refuses the largest, 128, where a thread has no more at the kernel's entry (C7602), even
-/// if setmaxnreg gives the role more.
+/// Registers of one instruction: ptxas refuses the largest, 128, where a thread has no more at the
+/// kernel's entry (C7602), even if setmaxnreg gives the role more.
 constexpr unsigned wordsPerInstruction = 64;
 
 /// Elements in one 32-bit column.
 int64_t perColumn(nv::MemDescType type) {
   auto tmem = cast<nv::TmemAttr>(type.getLayout());
-  return tmem.getForm() == nv::TmemForm::Operand ? 32 / tile::elementBits(type.getElementType()) : 1;
+  return tmem.getForm() == nv::TmemForm::Operand ? 32 / tile::elementBits(type.getElementType())
+                                                 : 1;
 }
 
 /// The instructions that move a tile, and each one's address.
@@ -88,14 +101,16 @@ struct Transfer {
   int64_t perWord;
   Value base;
 
-  static FailureOr<Transfer> get(Operation *op, RankedTensorType tensor, nv::MemDescType view, Value address, OpBuilder &builder) {
+  static FailureOr<Transfer> get(Operation *op, RankedTensorType tensor, nv::MemDescType view,
+                                 Value address, OpBuilder &builder) {
     auto attr = dyn_cast_or_null<nv::TmemLoadAttr>(tensor.getEncoding());
     if (!attr)
-      return op->emitOpError("layout: expected #nv.tmem_load on the register tile, found ") << tensor;
+      return op->emitOpError("layout: expected #nv.tmem_load on the register tile, found ")
+             << tensor;
     Transfer transfer;
     transfer.perWord = perColumn(view);
-    auto plan = layout::tmemAccessPlan(accessShape(attr.getShape()), tensor.getShape(), attr.getWarps(), 32 / transfer.perWord,
-                                       wordsPerInstruction);
+    auto plan = layout::tmemAccessPlan(accessShape(attr.getShape()), tensor.getShape(),
+                                       attr.getWarps(), 32 / transfer.perWord, wordsPerInstruction);
     if (!plan)
       return op->emitOpError() << llvm::toString(plan.takeError());
     transfer.plan = std::move(*plan);
@@ -120,7 +135,8 @@ struct Transfer {
     Value quadrant = math.bitAnd(position.warp, 3);
     transfer.base = math.add(address, math.shiftLeft(quadrant, 21));
     if (transfer.plan.columnsPerWarpgroup)
-      transfer.base = math.add(transfer.base, math.mul(math.shiftRight(position.warp, 2), transfer.plan.columnsPerWarpgroup));
+      transfer.base = math.add(transfer.base, math.mul(math.shiftRight(position.warp, 2),
+                                                       transfer.plan.columnsPerWarpgroup));
     return transfer;
   }
 
@@ -145,13 +161,16 @@ struct Transfer {
 };
 
 Value cast32(OpBuilder &builder, Location loc, Type type, Value word) {
-  return type == word.getType() ? word : LLVM::BitcastOp::create(builder, loc, type, word).getResult();
+  return type == word.getType() ? word
+                                : LLVM::BitcastOp::create(builder, loc, type, word).getResult();
 }
 
 /// A word to or from one narrow element in its low bits.
 Value widen(OpBuilder &builder, Location loc, Value element, int64_t bits) {
   Value narrow = cast32(builder, loc, builder.getIntegerType(bits), element);
-  return bits == 32 ? narrow : arith::ExtUIOp::create(builder, loc, builder.getI32Type(), narrow).getResult();
+  return bits == 32
+             ? narrow
+             : arith::ExtUIOp::create(builder, loc, builder.getI32Type(), narrow).getResult();
 }
 Value narrow(OpBuilder &builder, Location loc, Value word, Type element, int64_t bits) {
   if (bits < 32)
@@ -161,10 +180,12 @@ Value narrow(OpBuilder &builder, Location loc, Value word, Type element, int64_t
 
 struct LoadPattern : Pattern<nv::TmemLoadOp> {
   using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::TmemLoadOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(nv::TmemLoadOp op, OneToN adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     auto type = cast<RankedTensorType>(op.getResult().getType());
-    auto transfer = Transfer::get(op, type, op.getView().getType(), adaptor.getView().front(), rewriter);
+    auto transfer =
+        Transfer::get(op, type, op.getView().getType(), adaptor.getView().front(), rewriter);
     if (failed(transfer))
       return failure();
     Type element = scalarType(type.getElementType());
@@ -179,16 +200,19 @@ struct LoadPattern : Pattern<nv::TmemLoadOp> {
     Type wordType = transfer->perWord == 1 && !narrowed ? element : Type(rewriter.getI32Type());
     for (const layout::TmemAccess &access : transfer->plan.accesses) {
       SmallVector<Type> types(access.words.size(), wordType);
-      SmallVector<Value> words(ptx::TmemLoadOp::create(rewriter, loc, types, transfer->shapeName(), access.count,
+      SmallVector<Value> words(ptx::TmemLoadOp::create(rewriter, loc, types, transfer->shapeName(),
+                                                       access.count,
                                                        transfer->wordAddress(rewriter, loc, access))
                                    .getResults());
       if (narrowed) // to take an element out of its word is to read the word
-        words = ptx::TmemWaitLoadOp::create(rewriter, loc, TypeRange(ValueRange(words)), words).getResults();
+        words = ptx::TmemWaitLoadOp::create(rewriter, loc, TypeRange(ValueRange(words)), words)
+                    .getResults();
       for (auto [i, word] : llvm::enumerate(access.words)) {
         if (transfer->perWord == 1)
           elements[word[0]] = narrowed ? narrow(rewriter, loc, words[i], element, bits) : words[i];
         else
-          values[word[0] / packing] = cast32(rewriter, loc, valueType(type.getElementType(), packing), words[i]);
+          values[word[0] / packing] =
+              cast32(rewriter, loc, valueType(type.getElementType(), packing), words[i]);
       }
     }
     if (transfer->perWord == 1)
@@ -200,10 +224,12 @@ struct LoadPattern : Pattern<nv::TmemLoadOp> {
 
 struct StorePattern : Pattern<nv::TmemStoreOp> {
   using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::TmemStoreOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(nv::TmemStoreOp op, OneToN adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     auto type = cast<RankedTensorType>(op.getValue().getType());
-    auto transfer = Transfer::get(op, type, op.getView().getType(), adaptor.getView().front(), rewriter);
+    auto transfer =
+        Transfer::get(op, type, op.getView().getType(), adaptor.getView().front(), rewriter);
     if (failed(transfer))
       return failure();
     int64_t bits = tile::elementBits(type.getElementType());
@@ -214,17 +240,19 @@ struct StorePattern : Pattern<nv::TmemStoreOp> {
     for (const layout::TmemAccess &access : transfer->plan.accesses) {
       SmallVector<Value> words;
       for (ArrayRef<unsigned> word : access.words)
-        words.push_back(transfer->perWord == 1
-                            ? widen(rewriter, loc, elements[word[0]], bits)
-                            : cast32(rewriter, loc, rewriter.getI32Type(), values[word[0] / transfer->perWord]));
+        words.push_back(transfer->perWord == 1 ? widen(rewriter, loc, elements[word[0]], bits)
+                                               : cast32(rewriter, loc, rewriter.getI32Type(),
+                                                        values[word[0] / transfer->perWord]));
       Value stored = words.front();
       if (words.size() > 1) {
-        stored = LLVM::PoisonOp::create(rewriter, loc, VectorType::get({int64_t(words.size())}, rewriter.getI32Type()));
+        stored = LLVM::PoisonOp::create(
+            rewriter, loc, VectorType::get({int64_t(words.size())}, rewriter.getI32Type()));
         for (auto [i, word] : llvm::enumerate(words))
-          stored = LLVM::InsertElementOp::create(rewriter, loc, stored, word, Scalar{rewriter, loc}.i32(i));
+          stored = LLVM::InsertElementOp::create(rewriter, loc, stored, word,
+                                                 Scalar{rewriter, loc}.i32(i));
       }
-      NVVM::Tcgen05StOp::create(rewriter, loc, /*unpack=*/false, transfer->shape, transfer->address(rewriter, loc, access),
-                                stored, Value());
+      NVVM::Tcgen05StOp::create(rewriter, loc, /*unpack=*/false, transfer->shape,
+                                transfer->address(rewriter, loc, access), stored, Value());
     }
     rewriter.eraseOp(op);
     return success();
@@ -233,12 +261,15 @@ struct StorePattern : Pattern<nv::TmemStoreOp> {
 
 struct WaitLoadPattern : Pattern<nv::TmemWaitLoadOp> {
   using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::TmemWaitLoadOp op, OneToN adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(nv::TmemWaitLoadOp op, OneToN adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     SmallVector<Value> words;
     for (ValueRange input : adaptor.getInputs())
       for (Value value : input)
-        words.push_back(isa<VectorType>(value.getType()) ? cast32(rewriter, loc, rewriter.getI32Type(), value) : value);
+        words.push_back(isa<VectorType>(value.getType())
+                            ? cast32(rewriter, loc, rewriter.getI32Type(), value)
+                            : value);
     auto wait = ptx::TmemWaitLoadOp::create(rewriter, loc, TypeRange(ValueRange(words)), words);
     SmallVector<SmallVector<Value>> results;
     size_t next = 0;
@@ -254,7 +285,8 @@ struct WaitLoadPattern : Pattern<nv::TmemWaitLoadOp> {
 
 struct WaitStorePattern : Pattern<nv::TmemWaitStoreOp> {
   using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::TmemWaitStoreOp op, OneToN, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(nv::TmemWaitStoreOp op, OneToN,
+                                ConversionPatternRewriter &rewriter) const override {
     rewriter.replaceOpWithNewOp<NVVM::Tcgen05WaitOp>(op, NVVM::Tcgen05WaitKind::STORE);
     return success();
   }
@@ -262,25 +294,29 @@ struct WaitStorePattern : Pattern<nv::TmemWaitStoreOp> {
 
 } // namespace
 
-FailureOr<Value> tileloom::emit::tensorSlice(nv::MemDescSliceOp op, Value source, ArrayRef<ValueRange> offsets,
-                                             OpBuilder &builder) {
+FailureOr<Value> tileloom::emit::tensorSlice(nv::MemDescSliceOp op, Value source,
+                                             ArrayRef<ValueRange> offsets, OpBuilder &builder) {
   Scalar math{builder, op.getLoc()};
   nv::MemDescType from = op.getSource().getType(), to = op.getResult().getType();
   APInt row;
-  if (from.getShape()[0] != to.getShape()[0] || !matchPattern(offsets[0].front(), m_ConstantInt(&row)) || !row.isZero())
-    return op.emitOpError("rows: expected all ") << from.getShape()[0] << " of a tile in tensor memory, found "
-                                                << to.getShape()[0] << " from another row";
+  if (from.getShape()[0] != to.getShape()[0] ||
+      !matchPattern(offsets[0].front(), m_ConstantInt(&row)) || !row.isZero())
+    return op.emitOpError("rows: expected all ")
+           << from.getShape()[0] << " of a tile in tensor memory, found " << to.getShape()[0]
+           << " from another row";
   int64_t packed = perColumn(from);
   APInt column;
   if (matchPattern(offsets[1].front(), m_ConstantInt(&column))) {
     if (column.getSExtValue() % packed)
-      return op.emitOpError("column offset: expected a multiple of ") << packed << ", found " << column.getSExtValue();
+      return op.emitOpError("column offset: expected a multiple of ")
+             << packed << ", found " << column.getSExtValue();
     return math.add(source, column.getSExtValue() / packed);
   }
   return math.add(source, math.shiftRight(offsets[1].front(), llvm::Log2_64(packed)));
 }
 
-void tileloom::emit::populateTensorMemoryPatterns(TileTypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<BasePattern, ReservePattern, ViewPattern, ReinterpretPattern, LoadPattern, StorePattern, WaitLoadPattern,
-               WaitStorePattern>(converter, patterns.getContext());
+void tileloom::emit::populateTensorMemoryPatterns(TileTypeConverter &converter,
+                                                  RewritePatternSet &patterns) {
+  patterns.add<BasePattern, ReservePattern, ViewPattern, ReinterpretPattern, LoadPattern,
+               StorePattern, WaitLoadPattern, WaitStorePattern>(converter, patterns.getContext());
 }

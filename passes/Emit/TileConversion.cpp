@@ -38,12 +38,15 @@ TileTypeConverter::TileTypeConverter(MLIRContext *context) {
   addConversion([](Type type) { return type; });
   Type shared = LLVM::LLVMPointerType::get(context, 3);
   addConversion([=](nv::MemDescType type) -> Type {
-    return type.getSpace() == nv::MemorySpace::Smem ? shared : IntegerType::get(type.getContext(), 32);
+    return type.getSpace() == nv::MemorySpace::Smem ? shared
+                                                    : IntegerType::get(type.getContext(), 32);
   });
   addConversion([=](nv::BarrierType) { return shared; });
   addConversion([=](warp::BufferType) { return shared; });
-  addConversion([](tile::DescType type) -> Type { return LLVM::LLVMPointerType::get(type.getContext()); });
-  addConversion([this](RankedTensorType type, SmallVectorImpl<Type> &results) -> std::optional<LogicalResult> {
+  addConversion(
+      [](tile::DescType type) -> Type { return LLVM::LLVMPointerType::get(type.getContext()); });
+  addConversion([this](RankedTensorType type,
+                       SmallVectorImpl<Type> &results) -> std::optional<LogicalResult> {
     std::string error;
     const layout::RegisterLayout *layout = lookup(type, error);
     if (!layout)
@@ -54,7 +57,8 @@ TileTypeConverter::TileTypeConverter(MLIRContext *context) {
   });
 }
 
-const layout::RegisterLayout *TileTypeConverter::lookup(RankedTensorType type, std::string &error) const {
+const layout::RegisterLayout *TileTypeConverter::lookup(RankedTensorType type,
+                                                        std::string &error) const {
   std::unique_ptr<layout::RegisterLayout> &entry = layouts[type];
   if (!entry) {
     auto layout = registerLayout(type);
@@ -67,7 +71,8 @@ const layout::RegisterLayout *TileTypeConverter::lookup(RankedTensorType type, s
   return entry.get();
 }
 
-const layout::RegisterLayout *TileTypeConverter::layoutOf(RankedTensorType type, Location loc) const {
+const layout::RegisterLayout *TileTypeConverter::layoutOf(RankedTensorType type,
+                                                          Location loc) const {
   std::string error;
   const layout::RegisterLayout *layout = lookup(type, error);
   if (!layout)
@@ -101,8 +106,9 @@ SmallVector<Value> tileloom::emit::pack(OpBuilder &builder, Location loc, Ranked
   for (size_t first = 0; first < elements.size(); first += count) {
     Value value = LLVM::PoisonOp::create(builder, loc, vector);
     for (unsigned i = 0; i < count; ++i)
-      value = LLVM::InsertElementOp::create(builder, loc, value, elements[first + i],
-                                            arith::ConstantIntOp::create(builder, loc, i, 32).getResult());
+      value = LLVM::InsertElementOp::create(
+          builder, loc, value, elements[first + i],
+          arith::ConstantIntOp::create(builder, loc, i, 32).getResult());
     values.push_back(value);
   }
   return values;
@@ -123,12 +129,14 @@ Value Scalar::shiftLeft(Value a, int64_t bits) {
 Value Scalar::shiftRight(Value a, int64_t bits) {
   return bits ? arith::ShRUIOp::create(builder, loc, a, i32(bits)).getResult() : a;
 }
-Value Scalar::mul(Value a, int64_t b) { return b == 1 ? a : arith::MulIOp::create(builder, loc, a, i32(b)).getResult(); }
+Value Scalar::mul(Value a, int64_t b) {
+  return b == 1 ? a : arith::MulIOp::create(builder, loc, a, i32(b)).getResult();
+}
 
 Value Scalar::advance(Value base, Value bytes) {
   Type byte = builder.getI8Type();
-  return LLVM::GEPOp::create(builder, loc, base.getType(), byte, base, ArrayRef<LLVM::GEPArg>{bytes},
-                             LLVM::GEPNoWrapFlags::inbounds);
+  return LLVM::GEPOp::create(builder, loc, base.getType(), byte, base,
+                             ArrayRef<LLVM::GEPArg>{bytes}, LLVM::GEPNoWrapFlags::inbounds);
 }
 
 Value Scalar::advance(Value base, int64_t bytes) {
@@ -136,7 +144,8 @@ Value Scalar::advance(Value base, int64_t bytes) {
     return base;
   Type byte = builder.getI8Type();
   return LLVM::GEPOp::create(builder, loc, base.getType(), byte, base,
-                             ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(bytes)}, LLVM::GEPNoWrapFlags::inbounds);
+                             ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(bytes)},
+                             LLVM::GEPNoWrapFlags::inbounds);
 }
 
 //===--------------------------------------------------------------------------------------===//
@@ -152,10 +161,12 @@ ThreadPosition::ThreadPosition(OpBuilder &builder, Operation *op) {
   warps = role.getWarps();
   replicas = role.getReplicas();
   single = isSingleThreadRole(role);
-  Value tid = NVVM::ThreadIdXOp::create(builder, loc, builder.getI32Type(), LLVM::ConstantRangeAttr());
+  Value tid =
+      NVVM::ThreadIdXOp::create(builder, loc, builder.getI32Type(), LLVM::ConstantRangeAttr());
   lane = math.bitAnd(tid, 31);
   int64_t span = warps * 32;
-  Value inRole = firstWarp % warps == 0 && llvm::isPowerOf2_64(span) ? tid : math.add(tid, -firstWarp * 32);
+  Value inRole =
+      firstWarp % warps == 0 && llvm::isPowerOf2_64(span) ? tid : math.add(tid, -firstWarp * 32);
   if (llvm::isPowerOf2_64(span))
     thread = math.bitAnd(inRole, span - 1);
   else if (replicas == 1)
@@ -166,16 +177,19 @@ ThreadPosition::ThreadPosition(OpBuilder &builder, Operation *op) {
 }
 
 Value ThreadPosition::isFirstLane(OpBuilder &builder, Location loc) {
-  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, lane, Scalar{builder, loc}.i32(0));
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, lane,
+                               Scalar{builder, loc}.i32(0));
 }
 
 Value ThreadPosition::isFirstThread(OpBuilder &builder, Location loc) {
-  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, thread, Scalar{builder, loc}.i32(0));
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, thread,
+                               Scalar{builder, loc}.i32(0));
 }
 
-/// Sum over the set bits of `value` of their bases, by XOR within `xorMask` and addition outside: one masked shift for each distance
-/// between input and output bit.
-static void evaluateBits(Scalar &math, Value value, ArrayRef<int64_t> bases, int64_t xorMask, Value &exclusive, Value &added) {
+/// Sum over the set bits of `value` of their bases, by XOR within `xorMask` and addition outside:
+/// one masked shift for each distance between input and output bit.
+static void evaluateBits(Scalar &math, Value value, ArrayRef<int64_t> bases, int64_t xorMask,
+                         Value &exclusive, Value &added) {
   llvm::SmallMapVector<int, int64_t, 8> masks, addMasks;
   for (auto [bit, base] : llvm::enumerate(bases))
     for (int out = 0; out < 63; ++out)
@@ -183,7 +197,8 @@ static void evaluateBits(Scalar &math, Value value, ArrayRef<int64_t> bases, int
         (xorMask >> out & 1 ? masks : addMasks)[out - static_cast<int>(bit)] |= int64_t(1) << bit;
   auto part = [&](std::pair<int, int64_t> entry) {
     Value masked = math.bitAnd(value, entry.second);
-    return entry.first >= 0 ? math.shiftLeft(masked, entry.first) : math.shiftRight(masked, -entry.first);
+    return entry.first >= 0 ? math.shiftLeft(masked, entry.first)
+                            : math.shiftRight(masked, -entry.first);
   };
   for (auto entry : masks)
     exclusive = exclusive ? math.bitXor(exclusive, part(entry)) : part(entry);
@@ -191,7 +206,8 @@ static void evaluateBits(Scalar &math, Value value, ArrayRef<int64_t> bases, int
     added = added ? math.add(added, part(entry)) : part(entry);
 }
 
-Value tileloom::emit::evaluate(OpBuilder &builder, Location loc, const layout::ThreadFunction &function,
+Value tileloom::emit::evaluate(OpBuilder &builder, Location loc,
+                               const layout::ThreadFunction &function,
                                const ThreadPosition &position, int64_t xorConstant) {
   Scalar math{builder, loc};
   Value exclusive, added;
@@ -203,13 +219,15 @@ Value tileloom::emit::evaluate(OpBuilder &builder, Location loc, const layout::T
     exclusive = math.bitXor(exclusive, math.i32(xorConstant));
   Value sum = added ? math.add(exclusive, added) : exclusive;
   if (function.groupWarps) {
-    Value group = arith::DivUIOp::create(builder, loc, position.warp, math.i32(function.groupWarps));
+    Value group =
+        arith::DivUIOp::create(builder, loc, position.warp, math.i32(function.groupWarps));
     sum = math.add(sum, math.mul(group, function.groupStride));
   }
   return sum;
 }
 
-layout::ThreadFunction tileloom::emit::threadIndex(const layout::RegisterLayout &layout, unsigned dim) {
+layout::ThreadFunction tileloom::emit::threadIndex(const layout::RegisterLayout &layout,
+                                                   unsigned dim) {
   layout::ThreadFunction function;
   for (unsigned bit = 0; bit < layout::RegisterLayout::laneBits; ++bit)
     function.laneBases.push_back(layout.indexOf(0, 1u << bit, 0)[dim]);
@@ -237,9 +255,11 @@ void tileloom::emit::createIssued(OpBuilder &builder, Operation *op, nv::Issuer 
 
 Value tileloom::emit::callIntrinsic(OpBuilder &builder, Location loc, StringRef name, Type result,
                                     ValueRange operands) {
-  return LLVM::CallIntrinsicOp::create(builder, loc, result, builder.getStringAttr(name), operands).getResult(0);
+  return LLVM::CallIntrinsicOp::create(builder, loc, result, builder.getStringAttr(name), operands)
+      .getResult(0);
 }
 
-void tileloom::emit::callIntrinsic(OpBuilder &builder, Location loc, StringRef name, ValueRange operands) {
+void tileloom::emit::callIntrinsic(OpBuilder &builder, Location loc, StringRef name,
+                                   ValueRange operands) {
   LLVM::CallIntrinsicOp::create(builder, loc, builder.getStringAttr(name), operands);
 }

@@ -1,7 +1,8 @@
 //===- TileConversion.h - Shared parts of the tile expansion ---------------------*- C++ -*-===//
 //
-// What the pattern files of convert-tiles share: the type converter (one value for each 32-bit register of a thread), which thread of a
-// role is executing, and address arithmetic that is linear over F2 in lane and warp.
+// What the pattern files of convert-tiles share: the type converter (one value for each 32-bit
+// register of a thread), which thread of a role is executing, and address arithmetic that is linear
+// over F2 in lane and warp.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -41,9 +42,10 @@ mlir::Type valueType(mlir::Type elementType, unsigned elements);
 mlir::Type scalarType(mlir::Type elementType);
 
 /// The elements of a thread's share of a tile, and back.
-llvm::SmallVector<mlir::Value> unpack(mlir::OpBuilder &builder, mlir::Location loc, mlir::RankedTensorType type,
-                                      mlir::ValueRange values);
-llvm::SmallVector<mlir::Value> pack(mlir::OpBuilder &builder, mlir::Location loc, mlir::RankedTensorType type,
+llvm::SmallVector<mlir::Value> unpack(mlir::OpBuilder &builder, mlir::Location loc,
+                                      mlir::RankedTensorType type, mlir::ValueRange values);
+llvm::SmallVector<mlir::Value> pack(mlir::OpBuilder &builder, mlir::Location loc,
+                                    mlir::RankedTensorType type,
                                     llvm::ArrayRef<mlir::Value> elements);
 
 /// Scalar arithmetic with constants folded where trivial.
@@ -78,24 +80,30 @@ struct ThreadPosition {
 };
 
 /// The value of a function of lane and warp, with `xorConstant` XORed into its XORed part.
-mlir::Value evaluate(mlir::OpBuilder &builder, mlir::Location loc, const layout::ThreadFunction &function,
-                     const ThreadPosition &position, int64_t xorConstant = 0);
+mlir::Value evaluate(mlir::OpBuilder &builder, mlir::Location loc,
+                     const layout::ThreadFunction &function, const ThreadPosition &position,
+                     int64_t xorConstant = 0);
 /// The thread's part of the index of the elements that it holds along `dim`.
 layout::ThreadFunction threadIndex(const layout::RegisterLayout &layout, unsigned dim);
 
-/// CTAs of a cluster: the executing one's rank, that of the even one of its pair, and how many there are.
+/// CTAs of a cluster: the executing one's rank, that of the even one of its pair, and how many
+/// there are.
 mlir::Value ctaRank(mlir::OpBuilder &builder, mlir::Location loc);
 mlir::Value leaderRank(mlir::OpBuilder &builder, mlir::Location loc);
 int64_t clusterSizeOf(mlir::Operation *op);
 /// The address in the shared::cluster window of what is at `address` in the CTA of rank `rank`.
-mlir::Value mapToCta(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value address, mlir::Value rank);
-/// A shared address as one of another space with the same bits: the shared::cta window lies in the shared::cluster one (PTX ISA
-/// 6.4.1), and a cast would go through generic addresses.
-mlir::Value sameBits(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value address, unsigned space);
+mlir::Value mapToCta(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value address,
+                     mlir::Value rank);
+/// A shared address as one of another space with the same bits: the shared::cta window lies in the
+/// shared::cluster one (PTX ISA 6.4.1), and a cast would go through generic addresses.
+mlir::Value sameBits(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value address,
+                     unsigned space);
 
 /// A pointer to tensor memory `columns` after `address`, and the address of a slice.
-mlir::Value tensorPointer(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value address, int64_t columns = 0);
-llvm::FailureOr<mlir::Value> tensorSlice(nv::MemDescSliceOp op, mlir::Value source, llvm::ArrayRef<mlir::ValueRange> offsets,
+mlir::Value tensorPointer(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value address,
+                          int64_t columns = 0);
+llvm::FailureOr<mlir::Value> tensorSlice(nv::MemDescSliceOp op, mlir::Value source,
+                                         llvm::ArrayRef<mlir::ValueRange> offsets,
                                          mlir::OpBuilder &builder);
 
 /// Runs `body` in the threads that `issuer` names.
@@ -103,9 +111,10 @@ void createIssued(mlir::OpBuilder &builder, mlir::Operation *op, nv::Issuer issu
                   llvm::function_ref<void(mlir::OpBuilder &)> body);
 
 /// Calls an LLVM intrinsic.
-mlir::Value callIntrinsic(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef name, mlir::Type result,
-                          mlir::ValueRange operands);
-void callIntrinsic(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef name, mlir::ValueRange operands);
+mlir::Value callIntrinsic(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef name,
+                          mlir::Type result, mlir::ValueRange operands);
+void callIntrinsic(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef name,
+                   mlir::ValueRange operands);
 
 /// True for a scalar f32 division whose fast-math flags allow the reciprocal.
 bool isApproximateDivision(mlir::arith::DivFOp op);
@@ -113,6 +122,7 @@ bool isApproximateDivision(mlir::arith::DivFOp op);
 void populateElementwisePatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateShapePatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateMemoryPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
+void populateGlobalPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateAsyncPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateClusterPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateTcgen05Patterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);

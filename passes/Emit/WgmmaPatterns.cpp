@@ -1,6 +1,7 @@
 //===- WgmmaPatterns.cpp - Warpgroup products as instructions -----------------------------===//
 //
-// nv.wgmma to ptx.wgmma: one instruction for each 64 rows and 32 bytes of K, between one fence and one commit.
+// nv.wgmma to ptx.wgmma: one instruction for each 64 rows and 32 bytes of K, between one fence and
+// one commit.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -33,9 +34,11 @@ std::optional<ptx::MatrixType> matrixType(Type type) {
 }
 
 struct WgmmaPattern : OpConversionPattern<nv::WgmmaOp> {
-  WgmmaPattern(TileTypeConverter &converter, MLIRContext *context) : OpConversionPattern(converter, context), converter(converter) {}
+  WgmmaPattern(TileTypeConverter &converter, MLIRContext *context)
+      : OpConversionPattern(converter, context), converter(converter) {}
 
-  LogicalResult matchAndRewrite(nv::WgmmaOp op, OneToNOpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(nv::WgmmaOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     auto result = cast<RankedTensorType>(op.getResult().getType());
     auto bLayout = sharedLayout(op.getB().getType());
@@ -77,20 +80,24 @@ struct WgmmaPattern : OpConversionPattern<nv::WgmmaOp> {
     for (int64_t block = 0; block < blocks; ++block) {
       SmallVector<Value> acc;
       if (!accumulators.empty())
-        acc.assign(accumulators.begin() + block * perBlock, accumulators.begin() + (block + 1) * perBlock);
+        acc.assign(accumulators.begin() + block * perBlock,
+                   accumulators.begin() + (block + 1) * perBlock);
       for (int64_t step = 0; step < steps; ++step) {
         SmallVector<Value> aValues;
         if (a) {
           auto rows = aFields->mnOffsetBytes(64 * block);
           auto columns = aFields->stepBytes(step);
           if (!rows || !columns)
-            return op.emitOpError("a: ") << llvm::toString(rows ? columns.takeError() : rows.takeError());
+            return op.emitOpError("a: ")
+                   << llvm::toString(rows ? columns.takeError() : rows.takeError());
           aValues.push_back(a->at(*rows + *columns));
         } else {
           for (Value value : adaptor.getA().slice((block * steps + step) * 4, 4))
-            aValues.push_back(value.getType().isInteger(32)
-                                  ? value
-                                  : LLVM::BitcastOp::create(rewriter, loc, rewriter.getI32Type(), value).getResult());
+            aValues.push_back(
+                value.getType().isInteger(32)
+                    ? value
+                    : LLVM::BitcastOp::create(rewriter, loc, rewriter.getI32Type(), value)
+                          .getResult());
         }
         auto advance = bFields->stepBytes(step);
         if (!advance)
@@ -98,9 +105,8 @@ struct WgmmaPattern : OpConversionPattern<nv::WgmmaOp> {
         Value scale = step == 0 && op.getUseC() ? adaptor.getUseC().front() : Value();
         SmallVector<Type> types(perBlock, rewriter.getF32Type());
         auto product = ptx::WgmmaOp::create(
-            rewriter, loc, types, acc, aValues, b.at(*advance), scale, n, k,
-            *aType, *bType, result.getElementType(),
-            aFields && aFields->isTransposed(), bFields->isTransposed());
+            rewriter, loc, types, acc, aValues, b.at(*advance), scale, n, k, *aType, *bType,
+            result.getElementType(), aFields && aFields->isTransposed(), bFields->isTransposed());
         acc.assign(product.getResults().begin(), product.getResults().end());
       }
       results.append(acc);
@@ -114,9 +120,11 @@ struct WgmmaPattern : OpConversionPattern<nv::WgmmaOp> {
 };
 
 struct WgmmaWaitPattern : OpConversionPattern<nv::WgmmaWaitOp> {
-  WgmmaWaitPattern(TileTypeConverter &converter, MLIRContext *context) : OpConversionPattern(converter, context) {}
+  WgmmaWaitPattern(TileTypeConverter &converter, MLIRContext *context)
+      : OpConversionPattern(converter, context) {}
 
-  LogicalResult matchAndRewrite(nv::WgmmaWaitOp op, OneToNOpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(nv::WgmmaWaitOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     SmallVector<Value> values;
     for (ValueRange input : adaptor.getInputs())
@@ -129,9 +137,11 @@ struct WgmmaWaitPattern : OpConversionPattern<nv::WgmmaWaitOp> {
           return op.emitOpError("after: expected f32, found ") << value.getType();
         after = after ? arith::AddFOp::create(rewriter, loc, after, value).getResult() : value;
       }
-      scratch = LLVM::AddressOfOp::create(rewriter, loc, LLVM::LLVMPointerType::get(getContext(), 3), sharedSymbol);
+      scratch = LLVM::AddressOfOp::create(
+          rewriter, loc, LLVM::LLVMPointerType::get(getContext(), 3), sharedSymbol);
     }
-    auto wait = ptx::WgmmaWaitOp::create(rewriter, loc, TypeRange(ValueRange(values)), values, after, scratch, op.getPending());
+    auto wait = ptx::WgmmaWaitOp::create(rewriter, loc, TypeRange(ValueRange(values)), values,
+                                         after, scratch, op.getPending());
     SmallVector<SmallVector<Value>> results;
     size_t next = 0;
     for (ValueRange input : adaptor.getInputs()) {
@@ -146,9 +156,11 @@ struct WgmmaWaitPattern : OpConversionPattern<nv::WgmmaWaitOp> {
 
 /// nv.keep: an assembly call without text, whose results are its operands.
 struct KeepPattern : OpConversionPattern<nv::KeepOp> {
-  KeepPattern(TileTypeConverter &converter, MLIRContext *context) : OpConversionPattern(converter, context) {}
+  KeepPattern(TileTypeConverter &converter, MLIRContext *context)
+      : OpConversionPattern(converter, context) {}
 
-  LogicalResult matchAndRewrite(nv::KeepOp op, OneToNOpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(nv::KeepOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     SmallVector<Value> values;
     for (ValueRange input : adaptor.getValues())
@@ -156,7 +168,8 @@ struct KeepPattern : OpConversionPattern<nv::KeepOp> {
     std::string outputs, ties;
     for (auto [i, value] : llvm::enumerate(values)) {
       if (!value.getType().isF32() && !value.getType().isInteger(32))
-        return op.emitOpError("values: expected elements of 32 bits, found registers of ") << value.getType();
+        return op.emitOpError("values: expected elements of 32 bits, found registers of ")
+               << value.getType();
       outputs += value.getType().isF32() ? "=f," : "=r,";
       ties += (i ? "," : "") + std::to_string(i);
     }
@@ -164,15 +177,17 @@ struct KeepPattern : OpConversionPattern<nv::KeepOp> {
     SmallVector<Type> types(ValueRange(values).getTypes());
     Type type = one ? types[0] : Type(LLVM::LLVMStructType::getLiteral(getContext(), types));
     auto call = LLVM::InlineAsmOp::create(
-        rewriter, loc, TypeRange(type), values, "", outputs + ties, /*has_side_effects=*/true, /*is_align_stack=*/false,
-        LLVM::TailCallKind::None, LLVM::AsmDialectAttr::get(getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
+        rewriter, loc, TypeRange(type), values, "", outputs + ties, /*has_side_effects=*/true,
+        /*is_align_stack=*/false, LLVM::TailCallKind::None,
+        LLVM::AsmDialectAttr::get(getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
     SmallVector<SmallVector<Value>> results;
     size_t next = 0;
     for (ValueRange input : adaptor.getValues()) {
       results.emplace_back();
       for (size_t i = 0; i < input.size(); ++i, ++next)
-        results.back().push_back(one ? call.getResult(0)
-                                     : LLVM::ExtractValueOp::create(rewriter, loc, call.getResult(0), next).getResult());
+        results.back().push_back(
+            one ? call.getResult(0)
+                : LLVM::ExtractValueOp::create(rewriter, loc, call.getResult(0), next).getResult());
     }
     rewriter.replaceOpWithMultiple(op, std::move(results));
     return success();
@@ -181,6 +196,7 @@ struct KeepPattern : OpConversionPattern<nv::KeepOp> {
 
 } // namespace
 
-void tileloom::emit::populateWgmmaPatterns(TileTypeConverter &converter, RewritePatternSet &patterns) {
+void tileloom::emit::populateWgmmaPatterns(TileTypeConverter &converter,
+                                           RewritePatternSet &patterns) {
   patterns.add<WgmmaPattern, WgmmaWaitPattern, KeepPattern>(converter, patterns.getContext());
 }

@@ -1,7 +1,8 @@
 //===- AllocateShared.cpp - Places in dynamic shared memory -------------------------------===//
 //
-// In: nv.alloc without offsets. Out: offsets, largest alignment first, barriers last; the function gets `nv.shared_bytes`. A kernel that
-// needs more than the CTA can have is refused with a table of what takes the space.
+// In: nv.alloc without offsets. Out: offsets, largest alignment first, barriers last; the function
+// gets `nv.shared_bytes`. A kernel that needs more than the CTA can have is refused with a table of
+// what takes the space.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -28,7 +29,9 @@ struct AllocateShared : tileloom::nv::impl::NVAllocateSharedBase<AllocateShared>
     getOperation()->walk([&](func::FuncOp function) {
       SmallVector<std::pair<int64_t, nv::AllocOp>> ordered;
       function.walk([&](nv::AllocOp alloc) {
-        ordered.push_back({static_cast<int64_t>(ordered.size()) - (static_cast<int64_t>(alloc.getAlignment()) << 32), alloc});
+        ordered.push_back({static_cast<int64_t>(ordered.size()) -
+                               (static_cast<int64_t>(alloc.getAlignment()) << 32),
+                           alloc});
       });
       if (ordered.empty())
         return;
@@ -52,7 +55,8 @@ struct AllocateShared : tileloom::nv::impl::NVAllocateSharedBase<AllocateShared>
           diag << " with " << ctas << " CTAs an SM";
         diag << ':';
         for (nv::AllocOp alloc : allocs)
-          diag << ' ' << alloc.getName().value_or("?") << ' ' << alloc.getCount() << " x " << alloc.getStride() << ';';
+          diag << ' ' << alloc.getName().value_or("?") << ' ' << alloc.getCount() << " x "
+               << alloc.getStride() << ';';
         signalPassFailure();
       }
     });

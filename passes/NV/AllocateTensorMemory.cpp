@@ -1,10 +1,12 @@
 //===- AllocateTensorMemory.cpp - Places in tensor memory ---------------------------------===//
 //
-// In: nv.tmem.alloc without columns, nv.tmem.view on them. Out: every allocation has its column in one allocation of the whole kernel, which
-// nv.tmem.reserve makes and frees; views start from nv.tmem.base, read once at each role's entry.
+// In: nv.tmem.alloc without columns, nv.tmem.view on them. Out: every allocation has its column in
+// one allocation of the whole kernel, which nv.tmem.reserve makes and frees; views start from
+// nv.tmem.base, read once at each role's entry.
 //
-// Buffers live as long as the kernel: they are laid side by side, the largest first. The hardware allocates powers of two of at
-// least 32 columns, and a CTA has 512 (PTX ISA 9.7.16.7.1); a kernel that needs more is refused with a table of what takes the columns.
+// Buffers live as long as the kernel: they are laid side by side, the largest first. The hardware
+// allocates powers of two of at least 32 columns, and a CTA has 512 (PTX ISA 9.7.16.7.1); a kernel
+// that needs more is refused with a table of what takes the columns.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -31,9 +33,13 @@ constexpr int64_t columnsOfCta = 512, smallestAllocation = 32;
 constexpr int64_t columnAlignment = 4;
 
 LogicalResult allocate(func::FuncOp function) {
-  auto size = [](nv::TmemAllocOp alloc) { return static_cast<int64_t>(alloc.getCount() * alloc.getStride()); };
+  auto size = [](nv::TmemAllocOp alloc) {
+    return static_cast<int64_t>(alloc.getCount() * alloc.getStride());
+  };
   SmallVector<std::tuple<int64_t, size_t, nv::TmemAllocOp>> ordered;
-  function.walk([&](nv::TmemAllocOp alloc) { ordered.push_back({-size(alloc), ordered.size(), alloc}); });
+  function.walk([&](nv::TmemAllocOp alloc) {
+    ordered.push_back({-size(alloc), ordered.size(), alloc});
+  });
   if (ordered.empty())
     return success();
   llvm::sort(ordered, [](const auto &a, const auto &b) {
@@ -49,16 +55,18 @@ LogicalResult allocate(func::FuncOp function) {
   }
   int64_t columns = std::max<int64_t>(smallestAllocation, llvm::PowerOf2Ceil(end));
   if (columns > columnsOfCta) {
-    InFlightDiagnostic diag = function.emitError("tensor memory: need ") << end << " columns, have " << columnsOfCta << ":";
+    InFlightDiagnostic diag = function.emitError("tensor memory: need ")
+                              << end << " columns, have " << columnsOfCta << ":";
     for (nv::TmemAllocOp alloc : allocs)
-      diag << ' ' << alloc.getName().value_or("?") << ' ' << alloc.getCount() << " x " << alloc.getStride() << ';';
+      diag << ' ' << alloc.getName().value_or("?") << ' ' << alloc.getCount() << " x "
+           << alloc.getStride() << ';';
     return failure();
   }
   OpBuilder builder(allocs.front());
   builder.setInsertionPointToStart(&function.getBody().front());
   Location loc = function.getLoc();
-  auto word = nv::AllocOp::create(builder, loc, nv::BarrierType::get(function.getContext()), 1, 4, 4, IntegerAttr(),
-                                  builder.getStringAttr("tensor_memory"));
+  auto word = nv::AllocOp::create(builder, loc, nv::BarrierType::get(function.getContext()), 1, 4,
+                                  4, IntegerAttr(), builder.getStringAttr("tensor_memory"));
   nv::TmemReserveOp::create(builder, loc, word.getBase(), columns, tcgen05Group(function));
   function->setAttr("nv.tmem_columns", builder.getI64IntegerAttr(columns));
   function.walk([&](warp::RoleOp role) {

@@ -1,11 +1,13 @@
 //===- AssignLayouts.cpp - Layouts of register and shared memory tiles --------------------===//
 //
-// In: tensors without encodings, memdescs without layouts. Out: every tensor has a layout attribute as its encoding, every memdesc in
-// shared memory a `#nv.smem`; `nv.convert_layout` where a value is needed in two layouts.
+// In: tensors without encodings, memdescs without layouts. Out: every tensor has a layout attribute
+// as its encoding, every memdesc in shared memory a `#nv.smem`; `nv.convert_layout` where a value
+// is needed in two layouts.
 //
-// Layouts flow from anchors (operations whose hardware fixes them) through element-wise code, slices, reductions and the values that
-// loops and branches carry, forwards and backwards, first come first served; what is left takes a blocked layout. Values that cost
-// nothing to make again (constants, splats, indices, poison) are made again in the other layout instead of converted.
+// Layouts flow from anchors (operations whose hardware fixes them) through element-wise code,
+// slices, reductions and the values that loops and branches carry, forwards and backwards, first
+// come first served; what is left takes a blocked layout. Values that cost nothing to make again
+// (constants, splats, indices, poison) are made again in the other layout instead of converted.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -47,7 +49,8 @@ bool isRematerialisable(Operation *op) {
 // Shared memory
 //===--------------------------------------------------------------------------------------===//
 
-/// Rows of the tile to which TMA, the tensor core and stmatrix apply their swizzles have two dimensions; others are plain.
+/// Rows of the tile to which TMA, the tensor core and stmatrix apply their swizzles have two
+/// dimensions; others are plain.
 nv::SmemAttr chooseSmem(nv::MemDescType type) {
   SmallVector<int64_t> shape = squeezeShape(type.getShape());
   unsigned bits = tile::elementBits(type.getElementType());
@@ -65,9 +68,11 @@ nv::SmemAttr chooseSmem(nv::MemDescType type) {
 Attribute viewLayout(Operation *op, nv::MemDescType source, nv::MemDescType result) {
   auto smem = cast<nv::SmemAttr>(source.getLayout());
   if (isa<nv::MemDescTransOp>(op))
-    return nv::SmemAttr::get(op->getContext(), smem.getSwizzle(), !smem.getTransposed(), smem.getRows());
+    return nv::SmemAttr::get(op->getContext(), smem.getSwizzle(), !smem.getTransposed(),
+                             smem.getRows());
   // A slice keeps the row count of its allocation: columns of atoms are that far apart.
-  SmallVector<int64_t> whole = squeezeShape(source.getShape()), part = squeezeShape(result.getShape());
+  SmallVector<int64_t> whole = squeezeShape(source.getShape()),
+                       part = squeezeShape(result.getShape());
   int64_t rows = smem.getRows();
   if (!rows && whole.size() >= 2) {
     size_t rowDim = smem.getTransposed() ? whole.size() - 1 : whole.size() - 2;
@@ -172,13 +177,15 @@ struct Assigner {
     forEachRequired(user, layout, use.getOperandNumber(), /*forward=*/true);
   }
 
-  /// Layouts that follow for the results (forward, from operand `index`) or operands (backward, from the result).
+  /// Layouts that follow for the results (forward, from operand `index`) or operands (backward,
+  /// from the result).
   void forEachRequired(Operation *op, Attribute layout, unsigned index, bool forward) {
     auto to = [&](Attribute other) {
       for (Value value : forward ? ValueRange(op->getResults()) : ValueRange(op->getOperands()))
         assign(value, other);
     };
-    if (OpTrait::hasElementwiseMappableTraits(op) || isa<nv::ExtractOp, nv::ConcatOp, nv::FoldOp>(op)) {
+    if (OpTrait::hasElementwiseMappableTraits(op) ||
+        isa<nv::ExtractOp, nv::ConcatOp, nv::FoldOp>(op)) {
       to(layout);
       // Operands of one element-wise operation agree.
       if (forward && OpTrait::hasElementwiseMappableTraits(op))
@@ -189,14 +196,16 @@ struct Assigner {
     if (auto reduce = dyn_cast<nv::ReduceOp>(op)) {
       if (forward)
         to(nv::SliceAttr::get(op->getContext(), reduce.getDim(), layout));
-      else if (auto slice = dyn_cast<nv::SliceAttr>(layout); slice && slice.getDim() == static_cast<int64_t>(reduce.getDim()))
+      else if (auto slice = dyn_cast<nv::SliceAttr>(layout);
+               slice && slice.getDim() == static_cast<int64_t>(reduce.getDim()))
         to(slice.getParent());
       return;
     }
     if (auto broadcast = dyn_cast<nv::BroadcastOp>(op)) {
       if (!forward)
         to(nv::SliceAttr::get(op->getContext(), broadcast.getDim(), layout));
-      else if (auto slice = dyn_cast<nv::SliceAttr>(layout); slice && slice.getDim() == static_cast<int64_t>(broadcast.getDim()))
+      else if (auto slice = dyn_cast<nv::SliceAttr>(layout);
+               slice && slice.getDim() == static_cast<int64_t>(broadcast.getDim()))
         to(slice.getParent());
       return;
     }
@@ -249,9 +258,11 @@ struct Assigner {
     SmallVector<int64_t> size(rank, 1), threads(rank, 1), perRole(rank, 1), order;
     for (size_t i = rank; i-- > 0;)
       order.push_back(i);
-    // Consecutive elements of the last dimension in one thread, up to 16 bytes; then lanes, then warps, along it and outwards.
+    // Consecutive elements of the last dimension in one thread, up to 16 bytes; then lanes, then
+    // warps, along it and outwards.
     int64_t bits = tile::elementBits(type.getElementType());
-    int64_t vector = std::max<int64_t>(1, 128 / std::max<int64_t>(8, bits)), lanes = 32, warpsLeft = warps;
+    int64_t vector = std::max<int64_t>(1, 128 / std::max<int64_t>(8, bits)), lanes = 32,
+            warpsLeft = warps;
     for (size_t i = rank; i-- > 0;) {
       int64_t extent = type.getDimSize(i);
       while (i == rank - 1 && size[i] * 2 <= vector && extent % (size[i] * 2) == 0 &&
@@ -268,7 +279,8 @@ struct Assigner {
   }
 };
 
-/// The layout that `use` needs its operand in, given the layouts of everything else; none if any will do.
+/// The layout that `use` needs its operand in, given the layouts of everything else; none if any
+/// will do.
 Attribute required(OpOperand &use) {
   Operation *user = use.getOwner();
   auto layoutOf = [](Value value) { return cast<RankedTensorType>(value.getType()).getEncoding(); };
@@ -300,13 +312,16 @@ Attribute required(OpOperand &use) {
   if (auto broadcast = dyn_cast<nv::BroadcastOp>(user))
     return nv::SliceAttr::get(context, broadcast.getDim(), layoutOf(broadcast.getResult()));
   if (auto join = dyn_cast<nv::JoinRowSlotsOp>(user))
-    return nv::RowSlotAttr::get(context, index, join.getInputs().size(), layoutOf(join.getResult()));
-  if (isa<nv::ExtractOp, nv::ConcatOp, nv::FoldOp>(user) || OpTrait::hasElementwiseMappableTraits(user)) {
+    return nv::RowSlotAttr::get(context, index, join.getInputs().size(),
+                                layoutOf(join.getResult()));
+  if (isa<nv::ExtractOp, nv::ConcatOp, nv::FoldOp>(user) ||
+      OpTrait::hasElementwiseMappableTraits(user)) {
     if (user->getNumResults() && isTile(user->getResult(0)))
       return layoutOf(user->getResult(0));
   }
   if (auto store = dyn_cast<nv::TmemStoreOp>(user))
-    return tensorMemoryRegisters(store.getView().getType(), user->getParentOfType<warp::RoleOp>().getWarps());
+    return tensorMemoryRegisters(store.getView().getType(),
+                                 user->getParentOfType<warp::RoleOp>().getWarps());
   if (isa<nv::GlobalLoadOp>(user))
     return layoutOf(user->getResult(0));
   if (auto store = dyn_cast<nv::GlobalStoreOp>(user))
@@ -316,7 +331,9 @@ Attribute required(OpOperand &use) {
 
 /// The layout that an operation gives its result, where that follows from its operand's.
 Attribute derived(Operation *op) {
-  auto operandLayout = [&] { return cast<RankedTensorType>(op->getOperand(0).getType()).getEncoding(); };
+  auto operandLayout = [&] {
+    return cast<RankedTensorType>(op->getOperand(0).getType()).getEncoding();
+  };
   if (auto reduce = dyn_cast<nv::ReduceOp>(op))
     return nv::SliceAttr::get(op->getContext(), reduce.getDim(), operandLayout());
   if (auto slot = dyn_cast<nv::RowSlotOp>(op))
@@ -328,7 +345,8 @@ Attribute derived(Operation *op) {
 void convertDerivedResults(warp::RoleOp role) {
   SmallVector<Operation *> ops;
   role.walk([&](Operation *op) {
-    if (Attribute layout = derived(op); layout && layout != cast<RankedTensorType>(op->getResult(0).getType()).getEncoding())
+    if (Attribute layout = derived(op);
+        layout && layout != cast<RankedTensorType>(op->getResult(0).getType()).getEncoding())
       ops.push_back(op);
   });
   for (Operation *op : ops) {
@@ -361,7 +379,8 @@ LogicalResult assignRegisters(warp::RoleOp role) {
     if (auto wgmma = dyn_cast<nv::WgmmaOp>(op))
       assigner.assign(wgmma.getResult(), nv::WgmmaAccAttr::get(context, role.getWarps()));
     else if (auto load = dyn_cast<nv::TmemLoadOp>(op))
-      assigner.assign(load.getResult(), tensorMemoryRegisters(load.getView().getType(), role.getWarps()));
+      assigner.assign(load.getResult(),
+                      tensorMemoryRegisters(load.getView().getType(), role.getWarps()));
   });
   assigner.run();
   role.walk([&](nv::WgmmaOp wgmma) {
@@ -370,15 +389,17 @@ LogicalResult assignRegisters(warp::RoleOp role) {
   });
   assigner.run();
   role.walk([&](nv::TmemStoreOp store) {
-    assigner.assign(store.getValue(), tensorMemoryRegisters(store.getView().getType(), role.getWarps()));
+    assigner.assign(store.getValue(),
+                    tensorMemoryRegisters(store.getView().getType(), role.getWarps()));
   });
   assigner.run();
   // What no anchor reaches.
   role.walk([&](Operation *op) {
     for (Value result : op->getResults())
       if (isTile(result)) {
-        assigner.assign(result, assigner.layouts.count(result) ? Attribute()
-                                                                : assigner.fallback(cast<RankedTensorType>(result.getType())));
+        assigner.assign(result, assigner.layouts.count(result)
+                                    ? Attribute()
+                                    : assigner.fallback(cast<RankedTensorType>(result.getType())));
         assigner.run();
       }
   });

@@ -1,9 +1,10 @@
 //===- AssignTensorMemory.cpp - How tiles lie in tensor memory ----------------------------===//
 //
-// In: memdescs in tensor memory without layouts. Out: each has a `#nv.tmem` form. A view of a slot has one form in all roles, which a
-// product's use of it decides: d is an accumulator, a an operand, scales are scales. What no product uses is packed if its
-// elements are narrower than a column, else (the two forms are the same then) an accumulator. Slices keep the form of their source;
-// a reinterpreted tile is a root of its own.
+// In: memdescs in tensor memory without layouts. Out: each has a `#nv.tmem` form. A view of a slot
+// has one form in all roles, which a product's use of it decides: d is an accumulator, a an
+// operand, scales are scales. What no product uses is packed if its elements are narrower than a
+// column, else (the two forms are the same then) an accumulator. Slices keep the form of their
+// source; a reinterpreted tile is a root of its own.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -53,7 +54,8 @@ struct Forms {
     if (inserted || entry->second.first == form)
       return;
     InFlightDiagnostic diag = op->emitOpError("tensor memory form: expected '")
-                              << nv::stringifyTmemForm(entry->second.first) << "', found '" << nv::stringifyTmemForm(form) << "'";
+                              << nv::stringifyTmemForm(entry->second.first) << "', found '"
+                              << nv::stringifyTmemForm(form) << "'";
     diag.attachNote(entry->second.second->getLoc()) << "because of this use";
     result = failure();
   }
@@ -71,7 +73,8 @@ struct Forms {
     // Written by hand.
     for (Value value : op->getResults())
       if (isTensorMemory(value))
-        if (auto attr = dyn_cast_or_null<nv::TmemAttr>(cast<nv::MemDescType>(value.getType()).getLayout()))
+        if (auto attr =
+                dyn_cast_or_null<nv::TmemAttr>(cast<nv::MemDescType>(value.getType()).getLayout()))
           require(value, attr.getForm(), op);
   }
 
@@ -81,7 +84,8 @@ struct Forms {
         continue;
       auto type = cast<nv::MemDescType>(value.getType());
       auto found = known.find(rootOf(value));
-      nv::TmemForm form = tile::elementBits(type.getElementType()) < 32 ? nv::TmemForm::Operand : nv::TmemForm::Accumulator;
+      nv::TmemForm form = tile::elementBits(type.getElementType()) < 32 ? nv::TmemForm::Operand
+                                                                        : nv::TmemForm::Accumulator;
       if (found != known.end())
         form = found->second.first;
       value.setType(type.withLayout(nv::TmemAttr::get(op->getContext(), form)));

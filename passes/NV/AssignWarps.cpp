@@ -1,12 +1,14 @@
 //===- AssignWarps.cpp - Warps and registers of roles -------------------------------------===//
 //
-// In: roles with warp counts and perhaps register budgets. Out: each role has `nv.first_warp`, the function `nv.threads` and
-// `nv.max_registers` (registers of a thread at entry).
+// In: roles with warp counts and perhaps register budgets. Out: each role has `nv.first_warp`, the
+// function `nv.threads` and `nv.max_registers` (registers of a thread at entry).
 //
-// setmaxnreg acts on whole warpgroups, so with budgets roles of equal budget share warpgroups and others start a new one.
-// The pool is what the launch got: 65536 / threads rounded down to 8, times threads; a larger sum of budgets blocks for ever
-// in setmaxnreg.inc and ptxas does not complain. Without budgets registers are granted by sub-partition: ceil(warps / 4) * 32 * R
-// <= 16384, or the launch fails (error 701). All of this is shared by the CTAs that the launch wants on an SM.
+// setmaxnreg acts on whole warpgroups, so with budgets roles of equal budget share warpgroups and
+// others start a new one. The pool is what the launch got: 65536 / threads rounded down to 8, times
+// threads; a larger sum of budgets blocks for ever in setmaxnreg.inc and ptxas does not complain.
+// Without budgets registers are granted by sub-partition: ceil(warps / 4) * 32 * R
+// <= 16384, or the launch fails (error 701). All of this is shared by the CTAs that the launch
+// wants on an SM.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -39,7 +41,8 @@ LogicalResult assignWarps(warp::SpecializeOp specialize) {
   std::optional<int64_t> budget;
   bool budgets = false;
   for (warp::RoleOp role : roles) {
-    bool newGroup = role.getWarps() % 4 == 0 || (role.getRegisters() && role.getRegisters() != budget);
+    bool newGroup =
+        role.getWarps() % 4 == 0 || (role.getRegisters() && role.getRegisters() != budget);
     if (newGroup)
       next = llvm::alignTo(next, 4);
     budget = role.getRegisters();
@@ -50,13 +53,16 @@ LogicalResult assignWarps(warp::SpecializeOp specialize) {
   // Hardware barriers 1 to 15 (0 is the CTA's), one for each replica of a role that meets in one.
   int64_t barrier = 1;
   for (warp::RoleOp role : roles) {
-    if (!role.getBody().walk([](nv::NamedBarrierOp) { return WalkResult::interrupt(); }).wasInterrupted())
+    if (!role.getBody()
+             .walk([](nv::NamedBarrierOp) { return WalkResult::interrupt(); })
+             .wasInterrupted())
       continue;
     role->setAttr(barrierAttrName, builder.getI64IntegerAttr(barrier));
     barrier += role.getReplicas();
   }
   if (barrier > 16)
-    return specialize.emitOpError("named barriers: expected at most 15 replicas that meet, found ") << barrier - 1;
+    return specialize.emitOpError("named barriers: expected at most 15 replicas that meet, found ")
+           << barrier - 1;
   int64_t warps = budgets ? llvm::alignTo(next, 4) : next;
   int64_t threads = warps * 32, ctas = ctasPerSm(function);
   if (threads > 1024)
@@ -76,14 +82,15 @@ LogicalResult assignWarps(warp::SpecializeOp specialize) {
         if (first / 4 > group || last / 4 < group)
           continue;
         need += 128 * *role.getRegisters();
-        table += " @" + role.getSymName().str() + " 128 x " + std::to_string(*role.getRegisters()) + ";";
+        table +=
+            " @" + role.getSymName().str() + " 128 x " + std::to_string(*role.getRegisters()) + ";";
         break; // one budget a warpgroup
       }
     }
     if (need > pool)
       return specialize.emitOpError("register pool: need ")
-             << need << ", have " << pool << " (" << threads << " threads x " << entry << " at launch):" << table
-             << " setmaxnreg.inc would wait for ever";
+             << need << ", have " << pool << " (" << threads << " threads x " << entry
+             << " at launch):" << table << " setmaxnreg.inc would wait for ever";
   } else {
     entry = std::min<int64_t>(255, 16384 / (llvm::divideCeil(warps, 4) * ctas * 32) / 8 * 8);
   }

@@ -1,7 +1,8 @@
 //===- CheckTarget.cpp - Mechanisms that the chip has -------------------------------------===//
 //
-// In: nv operations chosen by hand or by selection. Out: the same; an error for each operation that the target lacks, with what to use
-// instead. wgmma exists on sm_90a only, tensor memory and tcgen05 on sm_100a and sm_103a (PTX ISA 9.7.15, 9.7.16).
+// In: nv operations chosen by hand or by selection. Out: the same; an error for each operation that
+// the target lacks, with what to use instead. wgmma exists on sm_90a only, tensor memory and
+// tcgen05 on sm_100a and sm_103a (PTX ISA 9.7.15, 9.7.16).
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -25,7 +26,8 @@ namespace {
 bool usesTensorMemory(Operation *op) {
   if (auto buffer = dyn_cast<warp::BufferOp>(op))
     return buffer.getBuffer().getType().getSpace() == warp::Space::Tmem;
-  return isa<nv::Tcgen05MmaOp, nv::Tcgen05MmaScaledOp, nv::Tcgen05CpOp, nv::TmemLoadOp, nv::TmemStoreOp>(op);
+  return isa<nv::Tcgen05MmaOp, nv::Tcgen05MmaScaledOp, nv::Tcgen05CpOp, nv::TmemLoadOp,
+             nv::TmemStoreOp>(op);
 }
 
 struct CheckTarget : tileloom::nv::impl::NVCheckTargetBase<CheckTarget> {
@@ -36,7 +38,8 @@ struct CheckTarget : tileloom::nv::impl::NVCheckTargetBase<CheckTarget> {
     getOperation()->walk([&](Operation *op) {
       if (usesTensorMemory(op) && hopper) {
         op->emitOpError("needs tensor memory, which target '")
-            << chip << "' does not have (targets that have it: sm_100a, sm_103a; here use nv.wgmma)";
+            << chip
+            << "' does not have (targets that have it: sm_100a, sm_103a; here use nv.wgmma)";
         signalPassFailure();
       }
       if (isa<nv::WgmmaOp, nv::WgmmaWaitOp>(op) && !hopper) {

@@ -1,8 +1,9 @@
 //===- HoistDescriptors.cpp - Descriptors to tensor maps ----------------------------------===//
 //
-// In: kernel arguments of type !tile.desc, used by copies whose views have layouts. Out: each such argument has `nv.tensor_map` = {box
-// innermost first, swizzle in bytes, element}; the function has `tileloom.recipe` (docs/recipe.md). The box and swizzle follow from the
-// views' layouts, which all uses of a descriptor must share.
+// In: kernel arguments of type !tile.desc, used by copies whose views have layouts. Out: each such
+// argument has `nv.tensor_map` = {box innermost first, swizzle in bytes, element}; the function has
+// `tileloom.recipe` (docs/recipe.md). The box and swizzle follow from the views' layouts, which all
+// uses of a descriptor must share.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -43,12 +44,17 @@ struct RecipeBuilder {
   Builder builder;
   StringRef chip;
 
-  RecipeBuilder(func::FuncOp function, StringRef chip) : function(function), builder(function.getContext()), chip(chip) {}
+  RecipeBuilder(func::FuncOp function, StringRef chip)
+      : function(function), builder(function.getContext()), chip(chip) {}
 
-  NamedAttribute entry(StringRef name, Attribute value) { return builder.getNamedAttr(name, value); }
+  NamedAttribute entry(StringRef name, Attribute value) {
+    return builder.getNamedAttr(name, value);
+  }
   Attribute integer(int64_t value) { return builder.getI64IntegerAttr(value); }
   Attribute text(StringRef value) { return builder.getStringAttr(value); }
-  Attribute dictionary(ArrayRef<NamedAttribute> entries) { return builder.getDictionaryAttr(entries); }
+  Attribute dictionary(ArrayRef<NamedAttribute> entries) {
+    return builder.getDictionaryAttr(entries);
+  }
 
   /// The view that every copy through `argument` must agree on; an error names the two that differ.
   FailureOr<DictionaryAttr> tensorMap(BlockArgument argument) {
@@ -68,15 +74,18 @@ struct RecipeBuilder {
       auto own = tmaBoxes(view);
       if (!own)
         return user->emitOpError("box: ") << llvm::toString(own.takeError());
-      if (layout && (layout->swizzle() != shared->swizzle() || boxes.front().extents != own->front().extents))
-        return first->emitOpError("view layout: expected the same for all copies through one descriptor, found ")
+      if (layout &&
+          (layout->swizzle() != shared->swizzle() || boxes.front().extents != own->front().extents))
+        return first->emitOpError(
+                   "view layout: expected the same for all copies through one descriptor, found ")
                << layout->str() << " here and " << shared->str() << " elsewhere";
       layout = *shared;
       boxes = *own;
       first = user;
     }
     if (!layout)
-      return function.emitOpError("argument ") << argument.getArgNumber() << ": expected a use of the descriptor";
+      return function.emitOpError("argument ")
+             << argument.getArgNumber() << ": expected a use of the descriptor";
     SmallVector<int64_t> box(boxes.front().extents.begin(), boxes.front().extents.end());
     // Put the unit dimensions of the descriptor back (innermost first).
     SmallVector<int64_t> full;
@@ -88,9 +97,11 @@ struct RecipeBuilder {
         return first->emitOpError("box extent: expected at most 256 elements, found ") << extent;
     return builder.getDictionaryAttr(
         {entry("kind", text("tensor_map")), entry("argument", integer(argument.getArgNumber())),
-         entry("element", text(elementName(desc.getElementType()))), entry("box", builder.getI64ArrayAttr(full)),
+         entry("element", text(elementName(desc.getElementType()))),
+         entry("box", builder.getI64ArrayAttr(full)),
          entry("swizzle", integer(layout::swizzleWidth(layout->swizzle()))),
-         entry("interleave", text("none")), entry("l2_promotion", integer(256)), entry("fill", text("zero"))});
+         entry("interleave", text("none")), entry("l2_promotion", integer(256)),
+         entry("fill", text("zero"))});
   }
 
   LogicalResult build() {
@@ -116,8 +127,10 @@ struct RecipeBuilder {
       Attribute element = function.getArgAttr(index, "tile.pointer");
       arguments.push_back(dictionary(
           {entry("name", text(name)), entry("kind", text(pointer ? "pointer" : "scalar")),
-           entry("element", pointer ? text(elementName(cast<TypeAttr>(element).getValue())) : text(elementName(type)))}));
-      parameters.push_back(dictionary({entry("kind", text("argument")), entry("argument", integer(index))}));
+           entry("element", pointer ? text(elementName(cast<TypeAttr>(element).getValue()))
+                                    : text(elementName(type)))}));
+      parameters.push_back(
+          dictionary({entry("kind", text("argument")), entry("argument", integer(index))}));
     }
     auto launch = function->getAttrOfType<warp::LaunchAttr>(warp::launchAttrName);
     int64_t cluster = launch ? launch.getCluster() : 1;
@@ -125,20 +138,23 @@ struct RecipeBuilder {
       auto value = function->getAttrOfType<IntegerAttr>(name);
       return integer(value ? value.getInt() : otherwise);
     };
-    SmallVector<NamedAttribute> grid{entry("persistent", builder.getBoolAttr(launch && launch.getPersistent())),
-                                     entry("per_sm", integer(launch ? launch.getPerSm() : 1))};
+    SmallVector<NamedAttribute> grid{
+        entry("persistent", builder.getBoolAttr(launch && launch.getPersistent())),
+        entry("per_sm", integer(launch ? launch.getPerSm() : 1))};
     if (auto extents = function->getAttrOfType<ArrayAttr>("nv.tiles"))
       grid.push_back(entry("tiles", extents));
-    Attribute geometry = dictionary({entry("grid", dictionary(grid)), entry("threads", attribute(threadsAttrName, 128)),
+    Attribute geometry = dictionary({entry("grid", dictionary(grid)),
+                                     entry("threads", attribute(threadsAttrName, 128)),
                                      entry("cluster", builder.getI64ArrayAttr({cluster, 1, 1})),
                                      entry("shared_bytes", attribute("nv.shared_bytes", 0)),
                                      entry("cooperative", builder.getBoolAttr(false)),
                                      entry("dependent", builder.getBoolAttr(false))});
-    function->setAttr("tileloom.recipe",
-                      dictionary({entry("version", integer(1)), entry("kernel", text(function.getSymName())),
-                                  entry("target", text(chip)),
-                                  entry("arguments", builder.getArrayAttr(arguments)),
-                                  entry("parameters", builder.getArrayAttr(parameters)), entry("launch", geometry)}));
+    function->setAttr(
+        "tileloom.recipe",
+        dictionary(
+            {entry("version", integer(1)), entry("kernel", text(function.getSymName())),
+             entry("target", text(chip)), entry("arguments", builder.getArrayAttr(arguments)),
+             entry("parameters", builder.getArrayAttr(parameters)), entry("launch", geometry)}));
     return success();
   }
 };

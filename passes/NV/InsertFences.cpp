@@ -1,8 +1,9 @@
 //===- InsertFences.cpp - Proxy fences from data flow -------------------------------------===//
 //
-// In: roles with ring tokens still visible. Out: nv.fence.proxy (and nv.named_barrier where one thread acts for the role) between
-// ordinary writes to a slot and what reads it through the async proxy (PTX ISA 8.6, 9.7.13.4): a TMA store or MMA of the
-// same role, or a role that acquires the slot after a `generic` release and reads it asynchronously.
+// In: roles with ring tokens still visible. Out: nv.fence.proxy (and nv.named_barrier where one
+// thread acts for the role) between ordinary writes to a slot and what reads it through the async
+// proxy (PTX ISA 8.6, 9.7.13.4): a TMA store or MMA of the same role, or a role that acquires the
+// slot after a `generic` release and reads it asynchronously.
 //
 // Writes are tracked by token through branches (what one side leaves unfenced stays so) and around
 // loops.
@@ -42,9 +43,11 @@ Value tokenOf(Value view) {
 /// Views that an operation reads through the async proxy.
 SmallVector<Value> asyncReads(Operation *op) {
   SmallVector<Value> views;
-  if (isa<nv::TmaStoreOp, nv::WgmmaOp, nv::Tcgen05MmaOp, nv::Tcgen05MmaScaledOp, nv::Tcgen05CpOp>(op))
+  if (isa<nv::TmaStoreOp, nv::WgmmaOp, nv::Tcgen05MmaOp, nv::Tcgen05MmaScaledOp, nv::Tcgen05CpOp>(
+          op))
     for (Value operand : op->getOperands())
-      if (auto type = dyn_cast<nv::MemDescType>(operand.getType()); type && type.getSpace() == nv::MemorySpace::Smem)
+      if (auto type = dyn_cast<nv::MemDescType>(operand.getType());
+          type && type.getSpace() == nv::MemorySpace::Smem)
         views.push_back(operand);
   return views;
 }
@@ -163,7 +166,9 @@ struct InsertFences : tileloom::nv::impl::NVInsertFencesBase<InsertFences> {
     getOperation()->walk([](warp::RoleOp role) {
       Inserter{isSingleThreadRole(role), {}}.process(role.getBody().front());
       // Shared memory goes back when the CTA ends: not before the store engine has read it.
-      if (role.getBody().walk([](nv::TmaStoreOp) { return WalkResult::interrupt(); }).wasInterrupted()) {
+      if (role.getBody()
+              .walk([](nv::TmaStoreOp) { return WalkResult::interrupt(); })
+              .wasInterrupted()) {
         OpBuilder builder = OpBuilder::atBlockEnd(&role.getBody().front());
         nv::BulkWaitOp::create(builder, role.getLoc(), 0, /*read=*/false);
       }

@@ -1,12 +1,17 @@
 //===- InsertTcgen05Fences.cpp - Waits and fences around tensor memory --------------------===//
 //
-// In: roles with ring tokens still visible; tmem.load and tmem.store as if they were synchronous. Out, from data flow:
-// - nv.tmem.wait_load, which gives the values back, before the first use of a loaded tile (loads in a row share one wait);
-// - nv.tmem.wait_store before a load that follows a store in the same thread, and before a slot that was written is released;
-// - nv.tcgen05.fence before the `generic` release of a slot that the role read or wrote in tensor memory, and `after` the acquire of a
-//   slot that tcgen05 operations use (PTX ISA 9.7.16.6: they are ordered with other threads only through these fences; commits need
-//   none).
-// A slot that a product reads or writes has to be released by kind tcgen05: its completion is not known to the issuing thread.
+// In: roles with ring tokens still visible; tmem.load and tmem.store as if they were synchronous.
+// Out, from data flow:
+// - nv.tmem.wait_load, which gives the values back, before the first use of a loaded tile (loads in
+// a row share one wait);
+// - nv.tmem.wait_store before a load that follows a store in the same thread, and before a slot
+// that was written is released;
+// - nv.tcgen05.fence before the `generic` release of a slot that the role read or wrote in tensor
+// memory, and `after` the acquire of a
+//   slot that tcgen05 operations use (PTX ISA 9.7.16.6: they are ordered with other threads only
+//   through these fences; commits need none).
+// A slot that a product reads or writes has to be released by kind tcgen05: its completion is not
+// known to the issuing thread.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -28,7 +33,9 @@ using namespace tileloom;
 namespace {
 
 bool isTransfer(Operation *op) { return isa<nv::TmemLoadOp, nv::TmemStoreOp>(op); }
-bool isEngine(Operation *op) { return isa<nv::Tcgen05MmaOp, nv::Tcgen05MmaScaledOp, nv::Tcgen05CpOp>(op); }
+bool isEngine(Operation *op) {
+  return isa<nv::Tcgen05MmaOp, nv::Tcgen05MmaScaledOp, nv::Tcgen05CpOp>(op);
+}
 
 /// The token that a view's slot was acquired with.
 Value tokenOf(Value view) {
@@ -64,7 +71,8 @@ struct Inserter {
     if (loads.empty())
       return;
     OpBuilder builder(before);
-    auto wait = nv::TmemWaitLoadOp::create(builder, before->getLoc(), TypeRange(ValueRange(loads)), loads);
+    auto wait =
+        nv::TmemWaitLoadOp::create(builder, before->getLoc(), TypeRange(ValueRange(loads)), loads);
     for (auto [load, waited] : llvm::zip(loads, wait.getResults()))
       load.replaceAllUsesExcept(waited, wait);
     loads.clear();
@@ -79,7 +87,8 @@ struct Inserter {
   }
 
   bool usesLoad(Operation *op) {
-    return llvm::any_of(op->getOperands(), [&](Value operand) { return llvm::is_contained(loads, operand); });
+    return llvm::any_of(op->getOperands(),
+                        [&](Value operand) { return llvm::is_contained(loads, operand); });
   }
 
   void release(warp::ReleaseOp op) {
@@ -87,7 +96,8 @@ struct Inserter {
     if (op.getKind() == warp::ReleaseKind::Tcgen05)
       return;
     if (computed.contains(token)) {
-      result = op.emitOpError("kind: expected 'tcgen05' for a slot that tcgen05 operations of this role use, found '")
+      result = op.emitOpError("kind: expected 'tcgen05' for a slot that tcgen05 operations of this "
+                              "role use, found '")
                << warp::stringifyReleaseKind(op.getKind()) << "'";
       return;
     }

@@ -1,16 +1,20 @@
 //===- LowerRings.cpp - Buffers, rings and orders to mbarriers ----------------------------===//
 //
-// In: warp.buffer / ring / order and the operations on them, with stages and phases assigned. Out: nv.alloc, nv.view, nv.mbarrier.*,
-// nv.bulk.*; no ring is left.
+// In: warp.buffer / ring / order and the operations on them, with stages and phases assigned. Out:
+// nv.alloc, nv.view, nv.mbarrier.*, nv.bulk.*; no ring is left.
 //
-// - Each ring has one mbarrier for each slot (each replica's slot, if the buffer is per replica). Its count is the sum over the
+// - Each ring has one mbarrier for each slot (each replica's slot, if the buffer is per replica).
+// Its count is the sum over the
 //   releasing roles (analysis: arrivalsOf). An acquire waits on it, a release arrives on it.
-// - A `tma` release arrives once, expecting the summed bytes of the loads into the slot, just before the first of them; the
+// - A `tma` release arrives once, expecting the summed bytes of the loads into the slot, just
+// before the first of them; the
 //   loads complete on that barrier (RingLoads.h).
 // - Where a release arrives, and from how many CTAs, follows from the ring's scope (RingScopes.h).
-// - A ring that one role alone acquires and releases, by `bulk_read` only, needs no mbarrier: an acquire waits until the
-//   store engine has at most depth - 1 groups still to read, in the thread that issued them, then joins the role's threads. If
-//   another role takes the slots, the releasing thread waits for its groups to be read, then arrives.
+// - A ring that one role alone acquires and releases, by `bulk_read` only, needs no mbarrier: an
+// acquire waits until the
+//   store engine has at most depth - 1 groups still to read, in the thread that issued them, then
+//   joins the role's threads. If another role takes the slots, the releasing thread waits for its
+//   groups to be read, then arrives.
 // - Turn r of an order is an mbarrier that replica r waits on and replica r - 1 arrives on.
 //
 //===--------------------------------------------------------------------------------------===//
@@ -58,7 +62,8 @@ struct Lowering {
   OpBuilder builder;
   llvm::MapVector<Value, Storage> storages;
   llvm::MapVector<Value, RingState> rings;
-  llvm::DenseMap<Operation *, warp::AcquireOp> origins; // of slots and releases, before tokens become stages
+  llvm::DenseMap<Operation *, warp::AcquireOp>
+      origins; // of slots and releases, before tokens become stages
   SmallVector<Operation *> dead, deadTokens, deadRings, deadBuffers;
 
   int64_t cluster;
@@ -111,14 +116,16 @@ struct Lowering {
     }
     storage.stride = llvm::alignTo(end, alignment);
     builder.setInsertionPoint(buffer);
-    storage.base = nv::AllocOp::create(builder, buffer.getLoc(), buffer.getBuffer().getType(), storage.depth * replicas,
-                                       storage.stride, alignment, IntegerAttr(), nameOf(buffer, "buffer"));
+    storage.base = nv::AllocOp::create(builder, buffer.getLoc(), buffer.getBuffer().getType(),
+                                       storage.depth * replicas, storage.stride, alignment,
+                                       IntegerAttr(), nameOf(buffer, "buffer"));
     storages[buffer.getBuffer()] = storage;
     deadBuffers.push_back(buffer);
     return success();
   }
 
-  LogicalResult lowerTensorMemory(warp::BufferOp buffer, Storage storage, ArrayRef<nv::MemDescType> views, int64_t replicas) {
+  LogicalResult lowerTensorMemory(warp::BufferOp buffer, Storage storage,
+                                  ArrayRef<nv::MemDescType> views, int64_t replicas) {
     storage.tensorMemory = true;
     for (nv::MemDescType view : views) {
       auto layout = tensorMemoryLayout(view);
@@ -128,8 +135,9 @@ struct Lowering {
       storage.stride += llvm::alignTo(layout->columns(), 4);
     }
     builder.setInsertionPoint(buffer);
-    storage.base = nv::TmemAllocOp::create(builder, buffer.getLoc(), builder.getI32Type(), storage.depth * replicas, storage.stride,
-                                           IntegerAttr(), nameOf(buffer, "buffer"));
+    storage.base = nv::TmemAllocOp::create(builder, buffer.getLoc(), builder.getI32Type(),
+                                           storage.depth * replicas, storage.stride, IntegerAttr(),
+                                           nameOf(buffer, "buffer"));
     storages[buffer.getBuffer()] = storage;
     deadBuffers.push_back(buffer);
     return success();
@@ -156,7 +164,8 @@ struct Lowering {
         continue;
       onlyBulkRead &= release.getKind() == warp::ReleaseKind::BulkRead;
       auto role = release->getParentOfType<warp::RoleOp>();
-      int64_t count = state.perReplica ? arrivalsOf(release) / role.getReplicas() : arrivalsOf(release);
+      int64_t count =
+          state.perReplica ? arrivalsOf(release) / role.getReplicas() : arrivalsOf(release);
       if (release.getKind() != warp::ReleaseKind::Tma)
         count *= releasingCtas(ring, role, cluster);
       auto [entry, inserted] = counts.insert({role, count});
@@ -165,12 +174,13 @@ struct Lowering {
                << role.getSymName() << " to this ring, found " << entry->second << " and " << count;
     }
     if (!counts.empty() && !(onlyBulkRead && roles.size() == 1)) {
-      int64_t arrivals = 0, slots = state.depth * (state.perReplica ? replicasOf(ring.getRing()) : 1);
+      int64_t arrivals = 0,
+              slots = state.depth * (state.perReplica ? replicasOf(ring.getRing()) : 1);
       for (auto [role, count] : counts)
         arrivals += count;
       builder.setInsertionPoint(ring);
-      state.barriers = nv::AllocOp::create(builder, ring.getLoc(), barrierType(), slots, 8, 8, IntegerAttr(),
-                                           nameOf(ring, "ring"));
+      state.barriers = nv::AllocOp::create(builder, ring.getLoc(), barrierType(), slots, 8, 8,
+                                           IntegerAttr(), nameOf(ring, "ring"));
       nv::MBarrierInitOp::create(builder, ring.getLoc(), state.barriers, slots, arrivals);
     }
     rings[ring.getRing()] = state;
@@ -181,8 +191,9 @@ struct Lowering {
   void lowerOrder(warp::OrderOp order) {
     builder.setInsertionPoint(order);
     RingState state;
-    state.barriers = nv::AllocOp::create(builder, order.getLoc(), barrierType(), order.getReplicas(), 8, 8, IntegerAttr(),
-                                         nameOf(order, "order"));
+    state.barriers =
+        nv::AllocOp::create(builder, order.getLoc(), barrierType(), order.getReplicas(), 8, 8,
+                            IntegerAttr(), nameOf(order, "order"));
     int64_t warps = 1;
     for (Operation *user : order.getOrder().getUsers())
       if (isa<warp::PassOp>(user))
@@ -192,7 +203,9 @@ struct Lowering {
     deadRings.push_back(order);
   }
 
-  Value constant(Location loc, int64_t value) { return arith::ConstantIntOp::create(builder, loc, value, 32); }
+  Value constant(Location loc, int64_t value) {
+    return arith::ConstantIntOp::create(builder, loc, value, 32);
+  }
 
   /// The stage of a token. Tokens that loops carry have become their stages (see carryStages).
   static Value stageOf(Value token) {
@@ -207,7 +220,8 @@ struct Lowering {
     Value replica = warp::ReplicaIndexOp::create(builder, loc, builder.getI32Type());
     if (depth == 1)
       return replica;
-    return arith::AddIOp::create(builder, loc, arith::MulIOp::create(builder, loc, replica, constant(loc, depth)),
+    return arith::AddIOp::create(builder, loc,
+                                 arith::MulIOp::create(builder, loc, replica, constant(loc, depth)),
                                  stageOf(token));
   }
 
@@ -217,7 +231,8 @@ struct Lowering {
     return nv::BarrierAtOp::create(builder, loc, barrierType(), state.barriers, index);
   }
 
-  /// What control flow carries of a token is its stage: gives such values their new type and their sources the stage.
+  /// What control flow carries of a token is its stage: gives such values their new type and their
+  /// sources the stage.
   void carryStages() {
     Type i32 = builder.getI32Type();
     function.walk([&](Operation *op) {
@@ -244,7 +259,8 @@ struct Lowering {
     RingState &state = rings[acquire.getRing()];
     builder.setInsertionPoint(acquire);
     if (state.barriers) {
-      nv::MBarrierWaitOp::create(builder, acquire.getLoc(), barrierOf(acquire.getLoc(), acquire.getToken(), acquire.getRing()),
+      nv::MBarrierWaitOp::create(builder, acquire.getLoc(),
+                                 barrierOf(acquire.getLoc(), acquire.getToken(), acquire.getRing()),
                                  acquire.getPhase(), acquire.getKnown());
       return success();
     }
@@ -265,13 +281,15 @@ struct Lowering {
     Location loc = peek.getLoc();
     RingState &state = rings[peek.getRing()];
     if (!state.barriers)
-      return peek.emitOpError("ring: expected one whose slots other roles pass on, found one without barriers");
+      return peek.emitOpError(
+          "ring: expected one whose slots other roles pass on, found one without barriers");
     if (!peek.getStage())
       return peek.emitOpError("expected a stage and phase: run warp-assign-stage-phase first");
     builder.setInsertionPoint(peek);
     Value index = slotIndex(loc, peek.getStage(), state.perReplica, state.depth);
     Value barrier = nv::BarrierAtOp::create(builder, loc, barrierType(), state.barriers, index);
-    peek.getAvailable().replaceAllUsesWith(nv::MBarrierTestOp::create(builder, loc, builder.getI1Type(), barrier, peek.getPhase()));
+    peek.getAvailable().replaceAllUsesWith(
+        nv::MBarrierTestOp::create(builder, loc, builder.getI1Type(), barrier, peek.getPhase()));
     dead.push_back(peek);
     return success();
   }
@@ -283,7 +301,9 @@ struct Lowering {
     auto keep = nv::KeepOp::create(builder, loc, hold.getResultTypes(), hold.getValues());
     hold.replaceAllUsesWith(keep);
     if (rings[acquire.getRing()].barriers)
-      nv::MBarrierWaitOp::create(builder, loc, barrierOf(loc, acquire.getToken(), acquire.getRing()), acquire.getPhase(), Value());
+      nv::MBarrierWaitOp::create(builder, loc,
+                                 barrierOf(loc, acquire.getToken(), acquire.getRing()),
+                                 acquire.getPhase(), Value());
     dead.push_back(hold);
   }
 
@@ -294,10 +314,12 @@ struct Lowering {
     Value index = slotIndex(slot.getLoc(), slot->getOperand(0), storage.perReplica, storage.depth);
     for (auto [view, offset] : llvm::zip(slot.getViews(), storage.offsets)) {
       Value lowered = storage.tensorMemory
-                          ? nv::TmemViewOp::create(builder, slot.getLoc(), cast<nv::MemDescType>(view.getType()), storage.base,
-                                                   index, storage.stride, offset)
+                          ? nv::TmemViewOp::create(builder, slot.getLoc(),
+                                                   cast<nv::MemDescType>(view.getType()),
+                                                   storage.base, index, storage.stride, offset)
                                 .getResult()
-                          : nv::ViewOp::create(builder, slot.getLoc(), view.getType(), storage.base, index, storage.stride, offset)
+                          : nv::ViewOp::create(builder, slot.getLoc(), view.getType(), storage.base,
+                                               index, storage.stride, offset)
                                 .getResult();
       view.replaceAllUsesWith(lowered);
     }
@@ -316,7 +338,8 @@ struct Lowering {
       nv::BulkCommitOp::create(builder, loc);
       if (rings[release.getRing()].barriers) {
         nv::BulkWaitOp::create(builder, loc, 0, /*read=*/true);
-        arrive(loc, barrierOf(loc, release->getOperand(0), release.getRing()), nv::Issuer::Role, targets);
+        arrive(loc, barrierOf(loc, release->getOperand(0), release.getRing()), nv::Issuer::Role,
+               targets);
       }
       return success();
     case warp::ReleaseKind::Generic:
@@ -325,17 +348,23 @@ struct Lowering {
       // One thread signals for its warp: what the others did has to come before.
       if (release.getKind() == warp::ReleaseKind::Generic && !single)
         nv::WarpSyncOp::create(builder, loc);
-      arrive(loc, barrierOf(loc, release->getOperand(0), release.getRing()), single ? nv::Issuer::All : nv::Issuer::Warp, targets);
+      arrive(loc, barrierOf(loc, release->getOperand(0), release.getRing()),
+             single ? nv::Issuer::All : nv::Issuer::Warp, targets);
       return success();
     }
     case warp::ReleaseKind::Tcgen05:
-      nv::Tcgen05CommitOp::create(builder, loc, barrierOf(loc, release->getOperand(0), release.getRing()), targets, tcgen05Group(function));
+      nv::Tcgen05CommitOp::create(builder, loc,
+                                  barrierOf(loc, release->getOperand(0), release.getRing()),
+                                  targets, tcgen05Group(function));
       return success();
     case warp::ReleaseKind::Tma:
-      return completeLoads(builder, release, [&] { return barrierOf(loc, release->getOperand(0), release.getRing()); });
+      return completeLoads(builder, release, [&] {
+        return barrierOf(loc, release->getOperand(0), release.getRing());
+      });
     case warp::ReleaseKind::CpAsync:
     case warp::ReleaseKind::Remote:
-      return release.emitOpError("kind: '") << warp::stringifyReleaseKind(release.getKind()) << "' is not lowered yet";
+      return release.emitOpError("kind: '")
+             << warp::stringifyReleaseKind(release.getKind()) << "' is not lowered yet";
     }
     llvm_unreachable("unknown release kind");
   }
@@ -358,7 +387,8 @@ struct Lowering {
     } else {
       int64_t replicas = op->getOperand(0).getDefiningOp<warp::OrderOp>().getReplicas();
       Value next = arith::AddIOp::create(builder, loc, replica, constant(loc, 1));
-      Value wrap = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, next, constant(loc, replicas));
+      Value wrap = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, next,
+                                         constant(loc, replicas));
       next = arith::SelectOp::create(builder, loc, wrap, constant(loc, 0), next);
       Value barrier = nv::BarrierAtOp::create(builder, loc, barrierType(), barriers, next);
       nv::MBarrierArriveOp::create(builder, loc, barrier, 0, nv::Issuer::Warp);

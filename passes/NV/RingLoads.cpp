@@ -40,7 +40,8 @@ static int64_t collectSlot(Value token, SmallVectorImpl<nv::TmaLoadOp> &loads) {
   return bytes;
 }
 
-LogicalResult tileloom::completeLoads(OpBuilder &builder, warp::ReleaseOp release, llvm::function_ref<Value()> makeBarrier) {
+LogicalResult tileloom::completeLoads(OpBuilder &builder, warp::ReleaseOp release,
+                                      llvm::function_ref<Value()> makeBarrier) {
   Location loc = release.getLoc();
   auto ring = release.getRing().getDefiningOp<warp::RingOp>();
   auto role = release->getParentOfType<warp::RoleOp>();
@@ -50,7 +51,8 @@ LogicalResult tileloom::completeLoads(OpBuilder &builder, warp::ReleaseOp releas
   Operation *first = release;
   for (nv::TmaLoadOp load : loads) {
     if (load->getBlock() != release->getBlock())
-      return load.emitOpError("into a slot: expected in the same block as its release, found under '")
+      return load.emitOpError(
+                 "into a slot: expected in the same block as its release, found under '")
              << load->getParentOp()->getName() << "'";
     if (pair && load.getMulticast())
       return load.emitOpError("multicast: expected none into a slot that a leader role waits for");
@@ -64,7 +66,9 @@ LogicalResult tileloom::completeLoads(OpBuilder &builder, warp::ReleaseOp releas
     load.setPair(pair);
   }
   if (pair && !role.getLeader()) {
-    auto constant = [&](int64_t value) { return arith::ConstantIntOp::create(builder, loc, value, 32); };
+    auto constant = [&](int64_t value) {
+      return arith::ConstantIntOp::create(builder, loc, value, 32);
+    };
     Value rank = nv::CtaRankOp::create(builder, loc, builder.getI32Type());
     Value odd = arith::AndIOp::create(builder, loc, rank, constant(1));
     Value even = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, odd, constant(0));
@@ -72,6 +76,7 @@ LogicalResult tileloom::completeLoads(OpBuilder &builder, warp::ReleaseOp releas
     builder.setInsertionPointToStart(branch.thenBlock());
     bytes *= 2;
   }
-  nv::MBarrierArriveOp::create(builder, loc, barrier, bytes, isSingleThreadRole(role) ? nv::Issuer::All : nv::Issuer::Role);
+  nv::MBarrierArriveOp::create(builder, loc, barrier, bytes,
+                               isSingleThreadRole(role) ? nv::Issuer::All : nv::Issuer::Role);
   return success();
 }

@@ -64,7 +64,8 @@ LogicalResult tileloom::checkScopes(func::FuncOp function) {
   WalkResult result = function.walk([&](Operation *op) {
     if (auto ring = dyn_cast<warp::RingOp>(op)) {
       if (ring.getScope() == warp::Scope::Pair && cluster % 2) {
-        ring.emitOpError("scope: expected clusters of an even number of CTAs for 'pair', found ") << cluster;
+        ring.emitOpError("scope: expected clusters of an even number of CTAs for 'pair', found ")
+            << cluster;
         return WalkResult::interrupt();
       }
     } else if (auto role = dyn_cast<warp::RoleOp>(op)) {
@@ -75,13 +76,15 @@ LogicalResult tileloom::checkScopes(func::FuncOp function) {
     } else if (int64_t found = groupOf(op)) {
       auto role = op->getParentOfType<warp::RoleOp>();
       if (found != group) {
-        op->emitOpError("cta_group: expected ") << group << " as in the rest of the kernel, found " << found;
+        op->emitOpError("cta_group: expected ")
+            << group << " as in the rest of the kernel, found " << found;
         return WalkResult::interrupt();
       }
       if (role && role.getLeader() != (group == 2)) {
-        op->emitOpError("in role @") << role.getSymName() << ": expected "
-                                     << (group == 2 ? "a leader role, which issues for both CTAs"
-                                                    : "a role that runs in every CTA, found a leader role");
+        op->emitOpError("in role @")
+            << role.getSymName() << ": expected "
+            << (group == 2 ? "a leader role, which issues for both CTAs"
+                           : "a role that runs in every CTA, found a leader role");
         return WalkResult::interrupt();
       }
     }

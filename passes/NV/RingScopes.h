@@ -1,7 +1,8 @@
 //===- RingScopes.h - Which CTAs wait for and signal a ring ----------------------*- C++ -*-===//
 //
-// A ring hands slots over inside a CTA, between the two CTAs of a pair, or in a cluster. Where its mbarriers are waited for, where a release
-// arrives and how many arrivals that makes follow from the ring's scope and from which roles run in the even CTA only.
+// A ring hands slots over inside a CTA, between the two CTAs of a pair, or in a cluster. Where its
+// mbarriers are waited for, where a release arrives and how many arrivals that makes follow from
+// the ring's scope and from which roles run in the even CTA only.
 //
 //===--------------------------------------------------------------------------------------===//
 

@@ -1,7 +1,8 @@
 //===- WriteReport.cpp - What the compiler decided, for its user --------------------------===//
 //
-// In: kernels at the end of the nv stage. Out: `tileloom.report` on each (docs/report.md): roles with warps and registers, rings with
-// slots, bytes and arrivals, the shared memory map, the shapes of the products, the launch. Changes nothing else.
+// In: kernels at the end of the nv stage. Out: `tileloom.report` on each (docs/report.md): roles
+// with warps and registers, rings with slots, bytes and arrivals, the shared memory map, the shapes
+// of the products, the launch. Changes nothing else.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -27,11 +28,18 @@ struct ReportWriter {
   func::FuncOp function;
   Builder builder;
 
-  explicit ReportWriter(func::FuncOp function) : function(function), builder(function.getContext()) {}
+  explicit ReportWriter(func::FuncOp function)
+      : function(function), builder(function.getContext()) {}
 
-  NamedAttribute entry(StringRef name, Attribute value) { return builder.getNamedAttr(name, value); }
-  NamedAttribute entry(StringRef name, int64_t value) { return entry(name, builder.getI64IntegerAttr(value)); }
-  NamedAttribute entry(StringRef name, const Twine &text) { return entry(name, builder.getStringAttr(text)); }
+  NamedAttribute entry(StringRef name, Attribute value) {
+    return builder.getNamedAttr(name, value);
+  }
+  NamedAttribute entry(StringRef name, int64_t value) {
+    return entry(name, builder.getI64IntegerAttr(value));
+  }
+  NamedAttribute entry(StringRef name, const Twine &text) {
+    return entry(name, builder.getStringAttr(text));
+  }
   static std::string textOf(Type type) {
     std::string text;
     llvm::raw_string_ostream(text) << type;
@@ -41,7 +49,8 @@ struct ReportWriter {
   ArrayAttr roles() {
     SmallVector<Attribute> rows;
     function.walk([&](warp::RoleOp role) {
-      SmallVector<NamedAttribute> row{entry("name", role.getSymName()), entry("warps", static_cast<int64_t>(role.getWarps())),
+      SmallVector<NamedAttribute> row{entry("name", role.getSymName()),
+                                      entry("warps", static_cast<int64_t>(role.getWarps())),
                                       entry("replicas", static_cast<int64_t>(role.getReplicas()))};
       if (auto first = role->getAttrOfType<IntegerAttr>(firstWarpAttrName))
         row.push_back(entry("first_warp", first.getInt()));
@@ -58,16 +67,20 @@ struct ReportWriter {
   void memory(SmallVectorImpl<Attribute> &shared, SmallVectorImpl<Attribute> &rings) {
     function.walk([&](nv::AllocOp alloc) {
       int64_t bytes = alloc.getCount() * alloc.getStride();
-      SmallVector<NamedAttribute> row{entry("name", alloc.getName().value_or("?")),
-                                      entry("offset", static_cast<int64_t>(alloc.getOffset().value_or(0))), entry("bytes", bytes)};
+      SmallVector<NamedAttribute> row{
+          entry("name", alloc.getName().value_or("?")),
+          entry("offset", static_cast<int64_t>(alloc.getOffset().value_or(0))),
+          entry("bytes", bytes)};
       if (!isa<nv::BarrierType>(alloc.getBase().getType()))
         row.push_back(entry("slots", static_cast<int64_t>(alloc.getCount())));
       shared.push_back(builder.getDictionaryAttr(row));
       for (Operation *user : alloc.getBase().getUsers())
         if (auto init = dyn_cast<nv::MBarrierInitOp>(user))
           rings.push_back(builder.getDictionaryAttr(
-              {entry("name", alloc.getName().value_or("?")), entry("depth", static_cast<int64_t>(init.getStages())),
-               entry("barriers", static_cast<int64_t>(init.getStages())), entry("arrivals", static_cast<int64_t>(init.getArrivals()))}));
+              {entry("name", alloc.getName().value_or("?")),
+               entry("depth", static_cast<int64_t>(init.getStages())),
+               entry("barriers", static_cast<int64_t>(init.getStages())),
+               entry("arrivals", static_cast<int64_t>(init.getArrivals()))}));
     });
   }
 
@@ -77,11 +90,14 @@ struct ReportWriter {
     function.walk([&](nv::WgmmaOp op) {
       auto result = cast<RankedTensorType>(op.getResult().getType());
       Type a = op.getA().getType();
-      Type aElement = isa<nv::MemDescType>(a) ? cast<nv::MemDescType>(a).getElementType() : getElementTypeOrSelf(a);
+      Type aElement = isa<nv::MemDescType>(a) ? cast<nv::MemDescType>(a).getElementType()
+                                              : getElementTypeOrSelf(a);
       int64_t k = 256 / tile::elementBits(aElement);
       ++counts[builder.getDictionaryAttr(
-          {entry("op", "wgmma"), entry("shape", "m64n" + Twine(result.getDimSize(1)) + "k" + Twine(k)), entry("a", textOf(aElement)),
-           entry("b", textOf(op.getB().getType().getElementType())), entry("d", textOf(result.getElementType())),
+          {entry("op", "wgmma"),
+           entry("shape", "m64n" + Twine(result.getDimSize(1)) + "k" + Twine(k)),
+           entry("a", textOf(aElement)), entry("b", textOf(op.getB().getType().getElementType())),
+           entry("d", textOf(result.getElementType())),
            entry("a_in", isa<nv::MemDescType>(a) ? "shared" : "registers")})];
     });
     SmallVector<Attribute> rows;

@@ -1,13 +1,15 @@
 //===- AssignStagePhase.cpp - Stage and phase of every acquire ----------------------------===//
 //
-// In: acquire, peek and await without operands, skip. Out: every acquire and peek has its stage and phase, every await its phase; skip is
-// gone. What a peek found is a part of the role's place (false once the slot is taken), so that an acquire can only skip the
-// wait for the slot that was peeked at.
+// In: acquire, peek and await without operands, skip. Out: every acquire and peek has its stage and
+// phase, every await its phase; skip is gone. What a peek found is a part of the role's place
+// (false once the slot is taken), so that an acquire can only skip the wait for the slot that was
+// peeked at.
 //
-// Each role carries (stage, phase) for every ring that it takes slots of, through loops and branches: trip counts vary
-// from tile to tile, so neither is a function of a loop index. The stage advances by one with wrap, the phase flips on
-// wrap. The first wait on a ring that starts released passes: its parity is that of the phase before the first
-// (mbarrier.try_wait.parity with parity 1 on a fresh barrier is true, PTX ISA 9.7.13.15.16).
+// Each role carries (stage, phase) for every ring that it takes slots of, through loops and
+// branches: trip counts vary from tile to tile, so neither is a function of a loop index. The stage
+// advances by one with wrap, the phase flips on wrap. The first wait on a ring that starts released
+// passes: its parity is that of the phase before the first (mbarrier.try_wait.parity with parity 1
+// on a fresh barrier is true, PTX ISA 9.7.13.15.16).
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -138,8 +140,9 @@ struct Assigner {
     auto yields = [&](OpBuilder &, Location, ArrayRef<BlockArgument> added) {
       return SmallVector<Value>(added.begin(), added.end());
     };
-    auto replaced = loop.replaceWithAdditionalYields(rewriter, carried,
-                                                     /*replaceInitOperandUsesInLoop=*/false, yields);
+    auto replaced =
+        loop.replaceWithAdditionalYields(rewriter, carried,
+                                         /*replaceInitOperandUsesInLoop=*/false, yields);
     if (failed(replaced))
       return failure();
     auto newLoop = cast<scf::ForOp>(replaced->getOperation());

@@ -1,8 +1,9 @@
 //===- DrainRings.cpp - Wait for the last hand-overs --------------------------------------===//
 //
-// A CTA must not end while an arrival on one of its mbarriers is under way: from another CTA of its cluster, or by a tcgen05 commit. In:
-// roles. Out: a role that takes slots of such a ring, which starts released, takes all its slots once more at its end: they are all there
-// when every slot has been released. Those acquires are marked `warp.drain`.
+// A CTA must not end while an arrival on one of its mbarriers is under way: from another CTA of its
+// cluster, or by a tcgen05 commit. In: roles. Out: a role that takes slots of such a ring, which
+// starts released, takes all its slots once more at its end: they are all there when every slot has
+// been released. Those acquires are marked `warp.drain`.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -40,12 +41,14 @@ struct DrainRings : tileloom::warp::impl::WarpDrainRingsBase<DrainRings> {
         return;
       llvm::SetVector<Operation *> roles;
       for (Operation *user : ring.getRing().getUsers())
-        if (auto acquire = dyn_cast<AcquireOp>(user); acquire && !acquire->hasAttr(alternateAttrName))
+        if (auto acquire = dyn_cast<AcquireOp>(user);
+            acquire && !acquire->hasAttr(alternateAttrName))
           roles.insert(acquire->getParentOfType<RoleOp>());
       for (Operation *role : roles) {
         OpBuilder builder = OpBuilder::atBlockEnd(&cast<RoleOp>(role).getBody().front());
         for (int64_t slot = 0; slot < ring.getBuffer().getType().getDepth(); ++slot)
-          AcquireOp::create(builder, ring.getLoc(), ring.getRing())->setAttr("warp.drain", builder.getUnitAttr());
+          AcquireOp::create(builder, ring.getLoc(), ring.getRing())
+              ->setAttr("warp.drain", builder.getUnitAttr());
       }
     });
   }

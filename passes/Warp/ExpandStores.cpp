@@ -1,7 +1,8 @@
 //===- ExpandStores.cpp - warp.store to ring operations -----------------------------------===//
 //
-// warp.store %v to %C[...] through %ring  becomes  acquire, slot, nv.local_store, nv.tma.store, release (bulk_read) of one
-// slot of the ring. What the pieces need between them (proxy fence, barrier) is added by nv-insert-fences.
+// warp.store %v to %C[...] through %ring  becomes  acquire, slot, nv.local_store, nv.tma.store,
+// release (bulk_read) of one slot of the ring. What the pieces need between them (proxy fence,
+// barrier) is added by nv-insert-fences.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -32,8 +33,8 @@ struct ExpandStores : tileloom::warp::impl::WarpExpandStoresBase<ExpandStores> {
       auto token = AcquireOp::create(builder, loc, store.getRing());
       auto slot = SlotOp::create(builder, loc, TypeRange{view}, token);
       nv::LocalStoreOp::create(builder, loc, store.getValue(), slot.getResult(0));
-      nv::TmaStoreOp::create(builder, loc, slot.getResult(0), store.getDesc(), store.getCoordinates(),
-                             nv::CacheHintAttr());
+      nv::TmaStoreOp::create(builder, loc, slot.getResult(0), store.getDesc(),
+                             store.getCoordinates(), nv::CacheHintAttr());
       ReleaseOp::create(builder, loc, token, store.getRing(), ReleaseKind::BulkRead);
       store.erase();
     });

@@ -1,11 +1,12 @@
 //===- ExpandTileLoops.cpp - for_each_tile to scf.for -------------------------------------===//
 //
-// In: warp.for_each_tile over an m x n grid of tiles. Out: scf.for over the linear tile index of this CTA (stride = CTAs, or
-// clusters of them), with the tile coordinates decoded so that `group` rows of tiles share B in L2.
+// In: warp.for_each_tile over an m x n grid of tiles. Out: scf.for over the linear tile index of
+// this CTA (stride = CTAs, or clusters of them), with the tile coordinates decoded so that `group`
+// rows of tiles share B in L2.
 //
-// Where replicas take alternate tiles, replica r starts r tiles on and steps by R; the slots of the tiles it leaves out
-// pass it by: warp.skip moves its place in every shared ring by the number of acquires of one tile, which must not
-// depend on the tile.
+// Where replicas take alternate tiles, replica r starts r tiles on and steps by R; the slots of the
+// tiles it leaves out pass it by: warp.skip moves its place in every shared ring by the number of
+// acquires of one tile, which must not depend on the tile.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -46,17 +47,22 @@ struct Arith {
   Value maxs(Value a, Value b) { return arith::MaxSIOp::create(builder, loc, a, b); }
 };
 
-/// How often `acquire` runs in one tile: the product of the trip counts of the loops around it, as a value before
-/// `tileLoop`. Fails with a message when that depends on the tile.
+/// How often `acquire` runs in one tile: the product of the trip counts of the loops around it, as
+/// a value before `tileLoop`. Fails with a message when that depends on the tile.
 FailureOr<Value> acquiresPerTile(AcquireOp acquire, ForEachTileOp tileLoop, Arith &math) {
   Value count = math.constant(1);
-  for (Operation *parent = acquire->getParentOp(); parent != tileLoop; parent = parent->getParentOp()) {
-    auto invariant = [&](Value value) { return !tileLoop.getBody().isAncestor(value.getParentRegion()); };
+  for (Operation *parent = acquire->getParentOp(); parent != tileLoop;
+       parent = parent->getParentOp()) {
+    auto invariant = [&](Value value) {
+      return !tileLoop.getBody().isAncestor(value.getParentRegion());
+    };
     if (auto branch = dyn_cast<scf::IfOp>(parent)) {
       if (!invariant(branch.getCondition()))
-        return acquire.emitOpError("in warp.for_each_tile step(replica): expected scf.if conditions that are the same for all "
+        return acquire.emitOpError("in warp.for_each_tile step(replica): expected scf.if "
+                                   "conditions that are the same for all "
                                    "tiles, found one computed in the tile loop");
-      Value taken = arith::ExtUIOp::create(math.builder, math.loc, math.builder.getI32Type(), branch.getCondition());
+      Value taken = arith::ExtUIOp::create(math.builder, math.loc, math.builder.getI32Type(),
+                                           branch.getCondition());
       if (branch.getElseRegion().isAncestor(acquire->getParentRegion()))
         taken = math.sub(math.constant(1), taken);
       count = math.mul(count, taken);
@@ -64,22 +70,25 @@ FailureOr<Value> acquiresPerTile(AcquireOp acquire, ForEachTileOp tileLoop, Arit
     }
     auto loop = dyn_cast<scf::ForOp>(parent);
     if (!loop)
-      return acquire.emitOpError("in warp.for_each_tile step(replica): expected to be nested in scf.for only, found '")
+      return acquire.emitOpError("in warp.for_each_tile step(replica): expected to be nested in "
+                                 "scf.for only, found '")
              << parent->getName() << "'";
     for (Value bound : {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()})
       if (!invariant(bound))
-        return acquire.emitOpError("in warp.for_each_tile step(replica): expected loop bounds that are the same for all "
-                                   "tiles, found one computed in the tile loop");
+        return acquire.emitOpError(
+            "in warp.for_each_tile step(replica): expected loop bounds that are the same for all "
+            "tiles, found one computed in the tile loop");
     Value one = math.constant(1);
     Value span = math.sub(loop.getUpperBound(), loop.getLowerBound());
-    Value trips = math.divu(math.sub(math.add(math.maxs(span, math.constant(0)), loop.getStep()), one),
-                            loop.getStep());
+    Value trips = math.divu(
+        math.sub(math.add(math.maxs(span, math.constant(0)), loop.getStep()), one), loop.getStep());
     count = math.mul(count, trips);
   }
   return count;
 }
 
-/// The extents of the tile grid as recipe expressions (docs/recipe.md), for the host to size the launch.
+/// The extents of the tile grid as recipe expressions (docs/recipe.md), for the host to size the
+/// launch.
 void recordTiles(ForEachTileOp tileLoop, FunctionOpInterface function) {
   Builder builder(tileLoop.getContext());
   SmallVector<Attribute> extents;

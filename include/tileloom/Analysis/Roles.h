@@ -1,6 +1,7 @@
 //===- Roles.h - Facts about the roles of a kernel -------------------------------*- C++ -*-===//
 //
-// Which roles run in a single thread, which warps a role gets, and which CTA-wide arrival counts follow.
+// Which roles run in a single thread, which warps a role gets, and which CTA-wide arrival counts
+// follow.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -11,16 +12,18 @@
 
 namespace tileloom {
 
-/// True if one elected thread can run the whole role: one warp, and nothing but scalar code, ring operations and
-/// operations marked nv::SingleThread.
+/// True if one elected thread can run the whole role: one warp, and nothing but scalar code, ring
+/// operations and operations marked nv::SingleThread.
 bool isSingleThreadRole(warp::RoleOp role);
 
-/// How many arrivals complete one hand-over of a slot by this release: threads, warps or replicas, by its kind.
+/// How many arrivals complete one hand-over of a slot by this release: threads, warps or replicas,
+/// by its kind.
 int64_t arrivalsOf(warp::ReleaseOp release);
 
 /// Attribute of a role: the first of its warps in the CTA (nv-assign-warps).
 inline constexpr llvm::StringLiteral firstWarpAttrName = "nv.first_warp";
-/// Unit attribute of an acquire whose replicas take the slots in turn: each slot is then used by one replica only.
+/// Unit attribute of an acquire whose replicas take the slots in turn: each slot is then used by
+/// one replica only.
 inline constexpr llvm::StringLiteral alternateAttrName = "warp.alternate";
 /// Attribute of a role that uses nv.named_barrier: the hardware barrier of its first replica.
 inline constexpr llvm::StringLiteral barrierAttrName = "nv.barrier";

@@ -1,6 +1,7 @@
 //===- TileLayouts.h - From layout attributes to layouts -------------------------*- C++ -*-===//
 //
-// The maps of lib/Layout that the attributes of the nv dialect name, for a tensor in registers and for a tile in shared memory.
+// The maps of lib/Layout that the attributes of the nv dialect name, for a tensor in registers and
+// for a tile in shared memory.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -17,13 +18,15 @@ namespace tileloom {
 
 /// The layout of a register tile whose encoding is a layout attribute.
 llvm::Expected<layout::RegisterLayout> registerLayout(mlir::RankedTensorType type);
-llvm::Expected<layout::RegisterLayout> registerLayout(mlir::Attribute attribute, llvm::ArrayRef<int64_t> shape,
-                                                      unsigned elementBits);
+llvm::Expected<layout::RegisterLayout>
+registerLayout(mlir::Attribute attribute, llvm::ArrayRef<int64_t> shape, unsigned elementBits);
 
-/// The layout of a tile in shared memory whose layout is `#nv.smem`; of the whole allocation when the tile is a slice of one.
+/// The layout of a tile in shared memory whose layout is `#nv.smem`; of the whole allocation when
+/// the tile is a slice of one.
 llvm::Expected<layout::SharedLayout> sharedLayout(nv::MemDescType type);
 
-/// The boxes of the copies that fill or read a tile in shared memory, also of a slice of rows of an allocation.
+/// The boxes of the copies that fill or read a tile in shared memory, also of a slice of rows of an
+/// allocation.
 llvm::Expected<llvm::SmallVector<layout::TmaBox, 4>> tmaBoxes(nv::MemDescType type);
 
 /// The layout of a tile in tensor memory whose layout is `#nv.tmem`: what one CTA holds of it.
