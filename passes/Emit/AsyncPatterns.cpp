@@ -20,13 +20,6 @@ using namespace tileloom::emit;
 
 namespace {
 
-template <typename Op> class Pattern : public OpConversionPattern<Op> {
-public:
-  Pattern(TileTypeConverter &converter, MLIRContext *context)
-      : OpConversionPattern<Op>(converter, context) {}
-  using Adaptor = typename Op::Adaptor;
-};
-
 /// L2 cache policies as `createpolicy.fractional` makes them for all of a copy (the encodings that
 /// CUTLASS names TMA::CacheHintSm90).
 Value cachePolicy(OpBuilder &builder, Location loc, std::optional<nv::CacheHint> hint) {
@@ -52,8 +45,8 @@ SmallVector<Value> boxCoordinates(OpBuilder &builder, Location loc, tile::DescTy
   return coordinates;
 }
 
-struct TmaLoadPattern : Pattern<nv::TmaLoadOp> {
-  using Pattern::Pattern;
+struct TmaLoadPattern : OpPattern<nv::TmaLoadOp> {
+  using OpPattern::OpPattern;
   LogicalResult matchAndRewrite(nv::TmaLoadOp op, Adaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     if (!op.getBarrier())
@@ -89,8 +82,8 @@ struct TmaLoadPattern : Pattern<nv::TmaLoadOp> {
   }
 };
 
-struct TmaStorePattern : Pattern<nv::TmaStoreOp> {
-  using Pattern::Pattern;
+struct TmaStorePattern : OpPattern<nv::TmaStoreOp> {
+  using OpPattern::OpPattern;
   LogicalResult matchAndRewrite(nv::TmaStoreOp op, Adaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     auto boxes = tmaBoxes(op.getView().getType());
@@ -113,8 +106,8 @@ struct TmaStorePattern : Pattern<nv::TmaStoreOp> {
   }
 };
 
-struct BulkCommitPattern : Pattern<nv::BulkCommitOp> {
-  using Pattern::Pattern;
+struct BulkCommitPattern : OpPattern<nv::BulkCommitOp> {
+  using OpPattern::OpPattern;
   LogicalResult matchAndRewrite(nv::BulkCommitOp op, Adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     createIssued(rewriter, op, nv::Issuer::Role, [&](OpBuilder &builder) {
@@ -125,8 +118,8 @@ struct BulkCommitPattern : Pattern<nv::BulkCommitOp> {
   }
 };
 
-struct BulkWaitPattern : Pattern<nv::BulkWaitOp> {
-  using Pattern::Pattern;
+struct BulkWaitPattern : OpPattern<nv::BulkWaitOp> {
+  using OpPattern::OpPattern;
   LogicalResult matchAndRewrite(nv::BulkWaitOp op, Adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     createIssued(rewriter, op, nv::Issuer::Role, [&](OpBuilder &builder) {
@@ -138,8 +131,8 @@ struct BulkWaitPattern : Pattern<nv::BulkWaitOp> {
   }
 };
 
-struct MBarrierInitPattern : Pattern<nv::MBarrierInitOp> {
-  using Pattern::Pattern;
+struct MBarrierInitPattern : OpPattern<nv::MBarrierInitOp> {
+  using OpPattern::OpPattern;
   LogicalResult matchAndRewrite(nv::MBarrierInitOp op, Adaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Scalar math{rewriter, op.getLoc()};
@@ -152,8 +145,8 @@ struct MBarrierInitPattern : Pattern<nv::MBarrierInitOp> {
   }
 };
 
-struct MBarrierWaitPattern : Pattern<nv::MBarrierWaitOp> {
-  using Pattern::Pattern;
+struct MBarrierWaitPattern : OpPattern<nv::MBarrierWaitOp> {
+  using OpPattern::OpPattern;
   LogicalResult matchAndRewrite(nv::MBarrierWaitOp op, Adaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     // try_wait may give up after a system-dependent time (PTX ISA 9.7.13.15.16): it has to be asked
@@ -180,8 +173,8 @@ struct MBarrierWaitPattern : Pattern<nv::MBarrierWaitOp> {
   }
 };
 
-struct MBarrierTestPattern : Pattern<nv::MBarrierTestOp> {
-  using Pattern::Pattern;
+struct MBarrierTestPattern : OpPattern<nv::MBarrierTestOp> {
+  using OpPattern::OpPattern;
   LogicalResult matchAndRewrite(nv::MBarrierTestOp op, Adaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     rewriter.replaceOpWithNewOp<NVVM::MBarrierTestWaitOp>(
@@ -191,8 +184,8 @@ struct MBarrierTestPattern : Pattern<nv::MBarrierTestOp> {
   }
 };
 
-struct MBarrierArrivePattern : Pattern<nv::MBarrierArriveOp> {
-  using Pattern::Pattern;
+struct MBarrierArrivePattern : OpPattern<nv::MBarrierArriveOp> {
+  using OpPattern::OpPattern;
   LogicalResult matchAndRewrite(nv::MBarrierArriveOp op, Adaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
@@ -210,8 +203,8 @@ struct MBarrierArrivePattern : Pattern<nv::MBarrierArriveOp> {
   }
 };
 
-struct NamedBarrierPattern : Pattern<nv::NamedBarrierOp> {
-  using Pattern::Pattern;
+struct NamedBarrierPattern : OpPattern<nv::NamedBarrierOp> {
+  using OpPattern::OpPattern;
   LogicalResult matchAndRewrite(nv::NamedBarrierOp op, Adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
@@ -230,8 +223,8 @@ struct NamedBarrierPattern : Pattern<nv::NamedBarrierOp> {
   }
 };
 
-struct FenceProxyPattern : Pattern<nv::FenceProxyOp> {
-  using Pattern::Pattern;
+struct FenceProxyPattern : OpPattern<nv::FenceProxyOp> {
+  using OpPattern::OpPattern;
   LogicalResult matchAndRewrite(nv::FenceProxyOp op, Adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     rewriter.replaceOpWithNewOp<NVVM::FenceProxyOp>(

@@ -43,15 +43,8 @@ int64_t tileloom::emit::clusterSizeOf(Operation *op) {
 
 namespace {
 
-template <typename Op> class Pattern : public OpConversionPattern<Op> {
-public:
-  Pattern(TileTypeConverter &converter, MLIRContext *context)
-      : OpConversionPattern<Op>(converter, context) {}
-  using Adaptor = typename Op::Adaptor;
-};
-
-struct CtaRankPattern : Pattern<nv::CtaRankOp> {
-  using Pattern::Pattern;
+struct CtaRankPattern : OpPattern<nv::CtaRankOp> {
+  using OpPattern::OpPattern;
   LogicalResult matchAndRewrite(nv::CtaRankOp op, Adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     // Outside a cluster launch the register is not defined to be useful: one CTA has rank 0.
@@ -63,8 +56,8 @@ struct CtaRankPattern : Pattern<nv::CtaRankOp> {
   }
 };
 
-struct WarpSyncPattern : Pattern<nv::WarpSyncOp> {
-  using Pattern::Pattern;
+struct WarpSyncPattern : OpPattern<nv::WarpSyncOp> {
+  using OpPattern::OpPattern;
   LogicalResult matchAndRewrite(nv::WarpSyncOp op, Adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     rewriter.replaceOpWithNewOp<NVVM::SyncWarpOp>(op, Scalar{rewriter, op.getLoc()}.i32(-1));
@@ -72,8 +65,8 @@ struct WarpSyncPattern : Pattern<nv::WarpSyncOp> {
   }
 };
 
-struct ArriveAtPattern : Pattern<nv::MBarrierArriveAtOp> {
-  using Pattern::Pattern;
+struct ArriveAtPattern : OpPattern<nv::MBarrierArriveAtOp> {
+  using OpPattern::OpPattern;
   LogicalResult matchAndRewrite(nv::MBarrierArriveAtOp op, Adaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
@@ -119,8 +112,8 @@ struct ArriveAtPattern : Pattern<nv::MBarrierArriveAtOp> {
   }
 };
 
-struct CommitPattern : Pattern<nv::Tcgen05CommitOp> {
-  using Pattern::Pattern;
+struct CommitPattern : OpPattern<nv::Tcgen05CommitOp> {
+  using OpPattern::OpPattern;
   LogicalResult matchAndRewrite(nv::Tcgen05CommitOp op, Adaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();

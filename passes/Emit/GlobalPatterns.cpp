@@ -16,14 +16,6 @@ using namespace tileloom::emit;
 
 namespace {
 
-template <typename Op> class Pattern : public OpConversionPattern<Op> {
-public:
-  Pattern(TileTypeConverter &converter, MLIRContext *context)
-      : OpConversionPattern<Op>(converter, context), converter(converter) {}
-  using OneToN = typename OpConversionPattern<Op>::OneToNOpAdaptor;
-  TileTypeConverter &converter;
-};
-
 /// pointer + offset * element bytes, in global memory.
 Value globalAddress(OpBuilder &builder, Location loc, Value pointer, Value offset, Type element) {
   Type global = LLVM::LLVMPointerType::get(builder.getContext(), 1);
@@ -32,8 +24,8 @@ Value globalAddress(OpBuilder &builder, Location loc, Value pointer, Value offse
                              ArrayRef<LLVM::GEPArg>{offset});
 }
 
-struct GlobalLoadPattern : Pattern<nv::GlobalLoadOp> {
-  using Pattern::Pattern;
+struct GlobalLoadPattern : OpPattern<nv::GlobalLoadOp> {
+  using OpPattern::OpPattern;
   LogicalResult matchAndRewrite(nv::GlobalLoadOp op, OneToN adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
@@ -70,8 +62,8 @@ struct GlobalLoadPattern : Pattern<nv::GlobalLoadOp> {
   }
 };
 
-struct GlobalStorePattern : Pattern<nv::GlobalStoreOp> {
-  using Pattern::Pattern;
+struct GlobalStorePattern : OpPattern<nv::GlobalStoreOp> {
+  using OpPattern::OpPattern;
   LogicalResult matchAndRewrite(nv::GlobalStoreOp op, OneToN adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
@@ -133,8 +125,8 @@ struct GlobalStorePattern : Pattern<nv::GlobalStoreOp> {
   }
 };
 
-struct AtomicAddPattern : Pattern<nv::AtomicAddOp> {
-  using Pattern::Pattern;
+struct AtomicAddPattern : OpPattern<nv::AtomicAddOp> {
+  using OpPattern::OpPattern;
   LogicalResult matchAndRewrite(nv::AtomicAddOp op, OneToN adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();

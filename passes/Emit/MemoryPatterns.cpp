@@ -17,16 +17,8 @@ using namespace tileloom::emit;
 
 namespace {
 
-template <typename Op> class Pattern : public OpConversionPattern<Op> {
-public:
-  Pattern(TileTypeConverter &converter, MLIRContext *context)
-      : OpConversionPattern<Op>(converter, context), converter(converter) {}
-  using OneToN = typename OpConversionPattern<Op>::OneToNOpAdaptor;
-  TileTypeConverter &converter;
-};
-
-struct AllocPattern : Pattern<nv::AllocOp> {
-  using Pattern::Pattern;
+struct AllocPattern : OpPattern<nv::AllocOp> {
+  using OpPattern::OpPattern;
   LogicalResult matchAndRewrite(nv::AllocOp op, OneToN adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     if (!op.getOffset())
@@ -39,8 +31,8 @@ struct AllocPattern : Pattern<nv::AllocOp> {
   }
 };
 
-struct ViewPattern : Pattern<nv::ViewOp> {
-  using Pattern::Pattern;
+struct ViewPattern : OpPattern<nv::ViewOp> {
+  using OpPattern::OpPattern;
   LogicalResult matchAndRewrite(nv::ViewOp op, OneToN adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Scalar math{rewriter, op.getLoc()};
@@ -51,8 +43,8 @@ struct ViewPattern : Pattern<nv::ViewOp> {
   }
 };
 
-struct BarrierAtPattern : Pattern<nv::BarrierAtOp> {
-  using Pattern::Pattern;
+struct BarrierAtPattern : OpPattern<nv::BarrierAtOp> {
+  using OpPattern::OpPattern;
   LogicalResult matchAndRewrite(nv::BarrierAtOp op, OneToN adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Scalar math{rewriter, op.getLoc()};
@@ -62,8 +54,8 @@ struct BarrierAtPattern : Pattern<nv::BarrierAtOp> {
   }
 };
 
-struct TransPattern : Pattern<nv::MemDescTransOp> {
-  using Pattern::Pattern;
+struct TransPattern : OpPattern<nv::MemDescTransOp> {
+  using OpPattern::OpPattern;
   LogicalResult matchAndRewrite(nv::MemDescTransOp op, OneToN adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     rewriter.replaceOp(op, adaptor.getSource().front());
@@ -71,8 +63,8 @@ struct TransPattern : Pattern<nv::MemDescTransOp> {
   }
 };
 
-struct SlicePattern : Pattern<nv::MemDescSliceOp> {
-  using Pattern::Pattern;
+struct SlicePattern : OpPattern<nv::MemDescSliceOp> {
+  using OpPattern::OpPattern;
   LogicalResult matchAndRewrite(nv::MemDescSliceOp op, OneToN adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     if (op.getSource().getType().getSpace() == nv::MemorySpace::Tmem) {
@@ -218,8 +210,8 @@ SmallVector<SmallVector<unsigned, 16>> wordsOf(const layout::SharedAccess &acces
   return words;
 }
 
-struct LocalStorePattern : Pattern<nv::LocalStoreOp> {
-  using Pattern::Pattern;
+struct LocalStorePattern : OpPattern<nv::LocalStoreOp> {
+  using OpPattern::OpPattern;
   LogicalResult matchAndRewrite(nv::LocalStoreOp op, OneToN adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     auto type = cast<RankedTensorType>(op.getValue().getType());
@@ -293,8 +285,8 @@ struct LocalStorePattern : Pattern<nv::LocalStoreOp> {
   }
 };
 
-struct LocalLoadPattern : Pattern<nv::LocalLoadOp> {
-  using Pattern::Pattern;
+struct LocalLoadPattern : OpPattern<nv::LocalLoadOp> {
+  using OpPattern::OpPattern;
   LogicalResult matchAndRewrite(nv::LocalLoadOp op, OneToN adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     auto type = cast<RankedTensorType>(op.getResult().getType());
@@ -379,8 +371,8 @@ struct LocalLoadPattern : Pattern<nv::LocalLoadOp> {
 };
 
 /// Shared memory scalars.
-struct ScalarLoadPattern : Pattern<nv::ScalarLoadOp> {
-  using Pattern::Pattern;
+struct ScalarLoadPattern : OpPattern<nv::ScalarLoadOp> {
+  using OpPattern::OpPattern;
   LogicalResult matchAndRewrite(nv::ScalarLoadOp op, OneToN adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Scalar math{rewriter, op.getLoc()};
@@ -399,8 +391,8 @@ struct ScalarLoadPattern : Pattern<nv::ScalarLoadOp> {
   }
 };
 
-struct ScalarStorePattern : Pattern<nv::ScalarStoreOp> {
-  using Pattern::Pattern;
+struct ScalarStorePattern : OpPattern<nv::ScalarStoreOp> {
+  using OpPattern::OpPattern;
   LogicalResult matchAndRewrite(nv::ScalarStoreOp op, OneToN adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Scalar math{rewriter, op.getLoc()};

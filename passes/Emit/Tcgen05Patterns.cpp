@@ -25,13 +25,6 @@ Value tileloom::emit::tensorPointer(OpBuilder &builder, Location loc, Value addr
 
 namespace {
 
-template <typename Op> class Pattern : public OpConversionPattern<Op> {
-public:
-  Pattern(TileTypeConverter &converter, MLIRContext *context)
-      : OpConversionPattern<Op>(converter, context) {}
-  using Adaptor = typename Op::Adaptor;
-};
-
 NVVM::CTAGroupKind groupKind(int64_t group) {
   return group == 2 ? NVVM::CTAGroupKind::CTA_2 : NVVM::CTAGroupKind::CTA_1;
 }
@@ -120,8 +113,8 @@ LogicalResult lowerProduct(Op op, typename Op::Adaptor adaptor, ConversionPatter
   return success();
 }
 
-struct MmaPattern : Pattern<nv::Tcgen05MmaOp> {
-  using Pattern::Pattern;
+struct MmaPattern : OpPattern<nv::Tcgen05MmaOp> {
+  using OpPattern::OpPattern;
 
   static NVVM::Tcgen05MMAKind kindOf(layout::Tcgen05Kind kind) {
     switch (kind) {
@@ -153,8 +146,8 @@ struct MmaPattern : Pattern<nv::Tcgen05MmaOp> {
   }
 };
 
-struct MmaScaledPattern : Pattern<nv::Tcgen05MmaScaledOp> {
-  using Pattern::Pattern;
+struct MmaScaledPattern : OpPattern<nv::Tcgen05MmaScaledOp> {
+  using OpPattern::OpPattern;
   LogicalResult matchAndRewrite(nv::Tcgen05MmaScaledOp op, Adaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
@@ -185,8 +178,8 @@ struct MmaScaledPattern : Pattern<nv::Tcgen05MmaScaledOp> {
   }
 };
 
-struct CpPattern : Pattern<nv::Tcgen05CpOp> {
-  using Pattern::Pattern;
+struct CpPattern : OpPattern<nv::Tcgen05CpOp> {
+  using OpPattern::OpPattern;
   LogicalResult matchAndRewrite(nv::Tcgen05CpOp op, Adaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
@@ -238,8 +231,8 @@ struct CpPattern : Pattern<nv::Tcgen05CpOp> {
   }
 };
 
-struct FencePattern : Pattern<nv::Tcgen05FenceOp> {
-  using Pattern::Pattern;
+struct FencePattern : OpPattern<nv::Tcgen05FenceOp> {
+  using OpPattern::OpPattern;
   LogicalResult matchAndRewrite(nv::Tcgen05FenceOp op, Adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     rewriter.replaceOpWithNewOp<NVVM::Tcgen05FenceOp>(

@@ -20,15 +20,8 @@ using namespace tileloom::emit;
 
 namespace {
 
-template <typename Op> class Pattern : public OpConversionPattern<Op> {
-public:
-  Pattern(TileTypeConverter &converter, MLIRContext *context)
-      : OpConversionPattern<Op>(converter, context) {}
-  using OneToN = typename OpConversionPattern<Op>::OneToNOpAdaptor;
-};
-
-struct BasePattern : Pattern<nv::TmemBaseOp> {
-  using Pattern::Pattern;
+struct BasePattern : OpPattern<nv::TmemBaseOp> {
+  using OpPattern::OpPattern;
   LogicalResult matchAndRewrite(nv::TmemBaseOp op, OneToN adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     rewriter.replaceOpWithNewOp<LLVM::LoadOp>(op, rewriter.getI32Type(),
@@ -37,8 +30,8 @@ struct BasePattern : Pattern<nv::TmemBaseOp> {
   }
 };
 
-struct ReservePattern : Pattern<nv::TmemReserveOp> {
-  using Pattern::Pattern;
+struct ReservePattern : OpPattern<nv::TmemReserveOp> {
+  using OpPattern::OpPattern;
   LogicalResult matchAndRewrite(nv::TmemReserveOp op, OneToN adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     // lower-roles gives it to one warp, and adds what belongs to it at the kernel's tail.
@@ -50,8 +43,8 @@ struct ReservePattern : Pattern<nv::TmemReserveOp> {
   }
 };
 
-struct ViewPattern : Pattern<nv::TmemViewOp> {
-  using Pattern::Pattern;
+struct ViewPattern : OpPattern<nv::TmemViewOp> {
+  using OpPattern::OpPattern;
   LogicalResult matchAndRewrite(nv::TmemViewOp op, OneToN adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Scalar math{rewriter, op.getLoc()};
@@ -61,8 +54,8 @@ struct ViewPattern : Pattern<nv::TmemViewOp> {
   }
 };
 
-struct ReinterpretPattern : Pattern<nv::MemDescReinterpretOp> {
-  using Pattern::Pattern;
+struct ReinterpretPattern : OpPattern<nv::MemDescReinterpretOp> {
+  using OpPattern::OpPattern;
   LogicalResult matchAndRewrite(nv::MemDescReinterpretOp op, OneToN adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     auto source = tensorMemoryLayout(op.getSource().getType()),
@@ -178,8 +171,8 @@ Value narrow(OpBuilder &builder, Location loc, Value word, Type element, int64_t
   return cast32(builder, loc, element, word);
 }
 
-struct LoadPattern : Pattern<nv::TmemLoadOp> {
-  using Pattern::Pattern;
+struct LoadPattern : OpPattern<nv::TmemLoadOp> {
+  using OpPattern::OpPattern;
   LogicalResult matchAndRewrite(nv::TmemLoadOp op, OneToN adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
@@ -222,8 +215,8 @@ struct LoadPattern : Pattern<nv::TmemLoadOp> {
   }
 };
 
-struct StorePattern : Pattern<nv::TmemStoreOp> {
-  using Pattern::Pattern;
+struct StorePattern : OpPattern<nv::TmemStoreOp> {
+  using OpPattern::OpPattern;
   LogicalResult matchAndRewrite(nv::TmemStoreOp op, OneToN adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
@@ -259,8 +252,8 @@ struct StorePattern : Pattern<nv::TmemStoreOp> {
   }
 };
 
-struct WaitLoadPattern : Pattern<nv::TmemWaitLoadOp> {
-  using Pattern::Pattern;
+struct WaitLoadPattern : OpPattern<nv::TmemWaitLoadOp> {
+  using OpPattern::OpPattern;
   LogicalResult matchAndRewrite(nv::TmemWaitLoadOp op, OneToN adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
@@ -283,8 +276,8 @@ struct WaitLoadPattern : Pattern<nv::TmemWaitLoadOp> {
   }
 };
 
-struct WaitStorePattern : Pattern<nv::TmemWaitStoreOp> {
-  using Pattern::Pattern;
+struct WaitStorePattern : OpPattern<nv::TmemWaitStoreOp> {
+  using OpPattern::OpPattern;
   LogicalResult matchAndRewrite(nv::TmemWaitStoreOp op, OneToN,
                                 ConversionPatternRewriter &rewriter) const override {
     rewriter.replaceOpWithNewOp<NVVM::Tcgen05WaitOp>(op, NVVM::Tcgen05WaitKind::STORE);

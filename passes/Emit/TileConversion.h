@@ -34,6 +34,18 @@ private:
   mutable llvm::DenseMap<mlir::Type, std::unique_ptr<layout::RegisterLayout>> layouts;
 };
 
+/// The conversion of one operation, with the layouts at hand.
+template <typename Op> class OpPattern : public mlir::OpConversionPattern<Op> {
+public:
+  OpPattern(TileTypeConverter &converter, mlir::MLIRContext *context)
+      : mlir::OpConversionPattern<Op>(converter, context), converter(converter) {}
+  using Adaptor = typename Op::Adaptor;
+  using OneToN = typename mlir::OpConversionPattern<Op>::OneToNOpAdaptor;
+
+protected:
+  TileTypeConverter &converter;
+};
+
 /// Elements that share one 32-bit value: 2 for 16-bit types, 4 for 8-bit types, else 1.
 unsigned elementsPerValue(mlir::RankedTensorType type, unsigned registers);
 /// The type of such a value.
