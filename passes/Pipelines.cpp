@@ -33,10 +33,10 @@ void buildTileStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createInlinerPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
-  pm.addPass(createLoopInvariantCodeMotionPass());
   pm.addPass(tile::createTileAssignSchedule());
   pm.addPass(tile::createTileFoldZeroInit());
   pm.addPass(tile::createTileNormalizeShapes());
+  pm.addPass(createLoopInvariantCodeMotionPass());
   pm.addPass(createCSEPass());
 }
 
@@ -46,6 +46,7 @@ void buildWarpStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(warp::createWarpSplitRoles());
   pm.addPass(warp::createWarpSplitReplicas());
   pm.addPass(warp::createWarpPlanBuffers());
+  pm.addPass(tile::createTileLowerPointers());
   pm.addPass(arith::createArithExpandOpsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());

@@ -287,6 +287,8 @@ void ForEachTileOp::print(OpAsmPrinter &printer) {
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }
 
+SmallVector<Region *> ForEachTileOp::getLoopRegions() { return {&getBody()}; }
+
 LogicalResult ForEachTileOp::verify() {
   if (getExtents().empty())
     return emitOpError("extents: expected at least one, found none");

@@ -5,6 +5,7 @@
 
 include "dialects/Tile/Tile.td"
 include "mlir/IR/EnumAttr.td"
+include "mlir/Interfaces/LoopLikeInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 class Tile_Op<string mnemonic, list<Trait> traits = []> : Op<Tile_Dialect, mnemonic, traits>;
@@ -283,7 +284,8 @@ def Tile_NumProgramsOp : Tile_Op<"num_programs", [Pure]> {
   let assemblyFormat = "`dim` `(` $dim `)` attr-dict";
 }
 
-def Tile_ForEachTileOp : Tile_Op<"for_each_tile", [SingleBlock, NoTerminator, RecursiveMemoryEffects]> {
+def Tile_ForEachTileOp : Tile_Op<"for_each_tile", [SingleBlock, NoTerminator, RecursiveMemoryEffects,
+                                                   DeclareOpInterfaceMethods<LoopLikeOpInterface>]> {
   let summary = "The work of a kernel: one run of the body for each tile of a grid";
   let description = [{
     The tiles may run in any order and at the same time; how they fall to the CTAs, and in which order, is decided by the schedule. A

@@ -32,4 +32,9 @@ def TileFoldZeroInit : Pass<"tile-fold-zero-init"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::ub::UBDialect"];
 }
 
+def TileLowerPointers : Pass<"tile-lower-pointers"> {
+  let summary = "Accesses through pointers to nv operations";
+  let dependentDialects = ["::tileloom::nv::NVDialect", "::mlir::arith::ArithDialect"];
+}
+
 #endif // TILELOOM_PASSES_TILE_PASSES_TD
