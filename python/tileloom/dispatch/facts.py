@@ -81,7 +81,7 @@ def of_value(parameter, value, static, where):
     """The fact of an argument. static: axes of views that are compile-time constants, as (name, axis)."""
     if parameter.is_constexpr:
         return constant(value)
-    if value is None and not parameter.is_view:
+    if value is None:
         return constant(None)
     if isinstance(value, (bool, int, float)) and not parameter.is_view:
         return scalar(value)

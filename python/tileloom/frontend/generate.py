@@ -28,7 +28,10 @@ def generate(function, facts, schedule=None):
             attributes = ["tile.kernel", *schedule_attribute(schedule)]
         except ProgramError as error:
             raise CompilationError(str(error), *place) from None
-        result = Visitor(source, builder, values).run()
+        try:
+            result = Visitor(source, builder, values).run()
+        except CompilationError as error:
+            raise error.with_traceback(None) from None  # the visitor's frames say nothing to the user
         builder.at(*place)
         if result is not None:
             raise CompilationError("a kernel returns a value; needed a store to memory", *place)

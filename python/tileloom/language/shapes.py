@@ -8,11 +8,11 @@ from .values import constant_of, describe, pointer, shape_of, tensor
 
 
 def arange(start, end):
-    """[start, start + 1, ..., end - 1] in int32; end - start is a power of two."""
+    """[start, start + 1, ..., end - 1] in int32; end - start is a power of two, or a multiple of 8."""
     start, end = constant_of(start, "tl.arange: start"), constant_of(end, "tl.arange: end")
     count = end - start
-    if count < 1 or count & (count - 1):
-        raise ProgramError(f"tl.arange({start}, {end}) has {count} elements; needed a power of two")
+    if count < 1 or (count & (count - 1) and count % 8):
+        raise ProgramError(f"tl.arange({start}, {end}) has {count} elements; needed a power of two, or a multiple of 8")
     handle = builder().value(f"tile.iota : {tensor_type((count,), 'i32')}")
     result = tensor(handle, dtypes.int32, (count,), bounds=(0, count - 1))
     return result if start == 0 else semantic.binary("add", result, start)

@@ -155,7 +155,7 @@ def constant_of(value, what, kind=int):
         raise ProgramError(f"{what} is {describe(value)}, a run-time value; needed a compile-time constant (a tl.constexpr parameter)")
     if kind is int and hasattr(value, "__index__"):
         return int(value.__index__())
-    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind not in (bool, object)):
         raise ProgramError(f"{what} is {describe(value)}; needed {'an' if kind is int else 'a'} {kind.__name__}")
     return value
 
