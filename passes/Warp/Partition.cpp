@@ -5,10 +5,8 @@
 // pure and goes along with its users.
 //
 // Roles follow from what an engine needs, not from what a kernel is:
-// - a kernel is specialised where a product reads its operands from shared memory, because only
-//   then a copy engine can run ahead of the tensor core. Other code has enough bytes in flight
-//   from many CTAs an SM;
-// - copies into shared memory are issued by one thread: `load`;
+// - copies through descriptors are issued by one thread and run ahead of all that uses them: `load`.
+//   A kernel without them has enough bytes in flight from many CTAs an SM, and is not specialised;
 // - Hopper's products write registers, so the warps that own the sums issue them, and do all that
 //   is done with the sums: `math`. Blackwell's are issued by one thread and write tensor memory:
 //   `mma` and `math`.
@@ -34,28 +32,20 @@ using namespace tileloom;
 
 namespace {
 
-/// The load that a product's operand is a view of, if it is one.
-tile::LoadOp loadOf(Value operand) {
-  if (auto trans = operand.getDefiningOp<tile::TransOp>())
-    operand = trans.getSource();
-  return operand.getDefiningOp<tile::LoadOp>();
-}
-
 LogicalResult partition(func::FuncOp function, bool tensorMemory) {
   auto schedule = function->getAttrOfType<tile::ScheduleAttr>(tile::scheduleAttrName);
   StringRef specialize = schedule ? schedule.word("specialize").value_or("auto") : "auto";
-  SetVector<Operation *> fed;
   SmallVector<tile::DotOp> dots;
-  function.walk([&](tile::DotOp dot) {
-    dots.push_back(dot);
-    for (Value operand : {dot.getA(), dot.getB()})
-      if (tile::LoadOp load = loadOf(operand))
-        fed.insert(load);
+  bool copies = false;
+  function.walk([&](Operation *op) {
+    copies |= isa<tile::LoadOp>(op);
+    if (auto dot = dyn_cast<tile::DotOp>(op))
+      dots.push_back(dot);
   });
-  if (fed.empty() && specialize == "on")
-    return function.emitOpError("schedule: specialize = \"on\" expected a product of tiles that "
-                                "are loaded through descriptors, found none");
-  bool roles = !fed.empty() && specialize != "off";
+  if (!copies && specialize == "on")
+    return function.emitOpError("schedule: specialize = \"on\" expected a tile that is loaded "
+                                "through a descriptor, found none");
+  bool roles = copies;
   if (!roles && !dots.empty())
     return dots.front().emitOpError("operands: expected a or b to be loaded through a descriptor, "
                                     "found neither");
@@ -66,18 +56,18 @@ LogicalResult partition(func::FuncOp function, bool tensorMemory) {
   if (roles) {
     names.push_back(name(mathRole));
     names.push_back(name(loadRole));
-    if (tensorMemory)
+    if (tensorMemory && !dots.empty())
       names.push_back(name(mmaRole));
   } else {
     names.push_back(name(mainRole));
   }
   function->setAttr(rolesAttrName, builder.getArrayAttr(names));
   function.walk([&](Operation *op) {
-    if (fed.contains(op) && roles)
+    if (isa<tile::LoadOp>(op))
       op->setAttr(inAttrName, name(loadRole));
     else if (isa<tile::DotOp>(op))
       op->setAttr(inAttrName, name(tensorMemory ? mmaRole : mathRole));
-    else if (isa<tile::LoadOp, tile::StoreOp, tile::ScatterOp, tile::AtomicOp>(op))
+    else if (isa<tile::StoreOp, tile::ScatterOp, tile::AtomicOp>(op))
       op->setAttr(inAttrName, name(roles ? mathRole : mainRole));
   });
   return success();
