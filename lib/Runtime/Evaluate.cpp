@@ -51,9 +51,12 @@ llvm::Expected<Grid> computeGrid(const Recipe &recipe, Arguments arguments, int3
   if (llvm::Error error = checkGiven(recipe, given))
     return error;
   llvm::SmallVector<int64_t, 8> extents;
-  if (given)
+  llvm::ArrayRef<Expression> expressions = recipe.grid.extents;
+  if (given) {
     extents = {int64_t(given->x), int64_t(given->y), int64_t(given->z)};
-  for (const Expression &expression : given ? llvm::ArrayRef<Expression>() : recipe.grid.extents) {
+    expressions = {};
+  }
+  for (const Expression &expression : expressions) {
     llvm::Expected<int64_t> value = expression.evaluate(arguments);
     if (!value)
       return makeError(ErrorKind::Argument,
