@@ -151,7 +151,7 @@ class JITFunction:
 
         arguments = {name: values[name] for name in known}
         chosen = dict(_schedule.choose(self, arguments, legal))
-        merged = {**chosen.pop("schedule", {}), **schedule} if isinstance(schedule, dict) or not schedule else schedule
+        merged = {**chosen.pop("schedule", {}), **(schedule or {})} if isinstance(schedule, dict) or not schedule else schedule
         constants = {name: chosen[name] for name in open_names}
         if merged == schedule:
             found = made.get(tuple(sorted(constants.items())))
