@@ -33,7 +33,7 @@ void buildTileStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createInlinerPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
-  pm.addPass(tile::createTileAssignSchedule());
+  pm.addPass(tile::createTileAssignSchedule({options.chip}));
   pm.addPass(tile::createTileFoldZeroInit());
   pm.addPass(tile::createTileNormalizeShapes());
   pm.addPass(createLoopInvariantCodeMotionPass());
@@ -45,6 +45,7 @@ void buildWarpStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(warp::createWarpInsertRings({options.chip}));
   pm.addPass(warp::createWarpSplitRoles());
   pm.addPass(warp::createWarpSplitReplicas());
+  pm.addPass(warp::createWarpNarrowTensorMemory());
   pm.addPass(warp::createWarpPlanBuffers());
   pm.addPass(tile::createTileLowerPointers());
   pm.addPass(arith::createArithExpandOpsPass());

@@ -25,7 +25,7 @@ using namespace tileloom::tile;
 
 namespace {
 
-LogicalResult assign(FunctionOpInterface kernel) {
+LogicalResult assign(FunctionOpInterface kernel, bool tensorMemory) {
   Builder builder(kernel.getContext());
   auto given = kernel->getAttrOfType<ScheduleAttr>(scheduleAttrName);
   NamedAttrList fields(given ? given.getFields() : builder.getDictionaryAttr({}));
@@ -48,6 +48,8 @@ LogicalResult assign(FunctionOpInterface kernel) {
   setDefault("use", builder.getStringAttr("cooperative"));
   bool cooperative = cast<StringAttr>(fields.get("use")).getValue() == "cooperative";
   int64_t replicas = cooperative ? (rows % 192 == 0 && rows > 0 ? 3 : rows >= 128 ? 2 : 1) : 2;
+  if (tensorMemory) // one tensor core, whose sums no warp holds
+    replicas = 1;
   setDefault("replicas", builder.getI64IntegerAttr(replicas));
   replicas = cast<IntegerAttr>(fields.get("replicas")).getInt();
   if (cooperative && tallest && rows >= 64 && rows % (64 * replicas))
@@ -63,6 +65,8 @@ LogicalResult assign(FunctionOpInterface kernel) {
 }
 
 struct AssignSchedule : tileloom::tile::impl::TileAssignScheduleBase<AssignSchedule> {
+  using TileAssignScheduleBase::TileAssignScheduleBase;
+
   void runOnOperation() override {
     getOperation()->walk([&](FunctionOpInterface function) {
       bool tiles = function->hasAttr(kernelAttrName) &&
@@ -73,7 +77,7 @@ struct AssignSchedule : tileloom::tile::impl::TileAssignScheduleBase<AssignSched
                                     : WalkResult::advance();
                        })
                        .wasInterrupted();
-      if (tiles && failed(assign(function)))
+      if (tiles && failed(assign(function, StringRef(chip).starts_with("sm_10"))))
         signalPassFailure();
     });
   }

@@ -11,6 +11,7 @@ def TileAssignSchedule : Pass<"tile-assign-schedule"> {
     From the shapes of the products: how many math warpgroups share a tile, the order of tiles. What is written is kept; what
     contradicts the program is an error.
   }];
+  let options = [Option<"chip", "chip", "std::string", "\"sm_90a\"", "Target, such as sm_90a">];
 }
 
 def TileNormalizeShapes : Pass<"tile-normalize-shapes"> {

@@ -58,8 +58,9 @@ void collectUsers(Value value, SmallVectorImpl<Operation *> &users) {
 
 class RingInserter {
 public:
-  explicit RingInserter(func::FuncOp function, bool tensorMemory)
-      : function(function), builder(function.getContext()), products(function, tensorMemory) {}
+  RingInserter(func::FuncOp function, bool tensorMemory)
+      : function(function), tensorMemory(tensorMemory), builder(function.getContext()),
+        products(function, tensorMemory) {}
 
   LogicalResult run() {
     if (failed(collect()))
@@ -212,6 +213,7 @@ private:
   static StringAttr roleOf(Operation *op) { return op->getAttrOfType<StringAttr>(inAttrName); }
 
   func::FuncOp function;
+  bool tensorMemory;
   OpBuilder builder;
   ProductLowering products;
   SmallVector<Tenure> tenures;
@@ -229,7 +231,7 @@ LogicalResult RingInserter::stores() {
     auto type = cast<RankedTensorType>(store.getValue().getType());
     auto desc = cast<tile::DescType>(store.getDesc().getType());
     int64_t columns = type.getShape().back();
-    int64_t piece = pieceColumns(type, schedule);
+    int64_t piece = pieceColumns(type, schedule, tensorMemory);
     SmallVector<int64_t> shape(type.getShape());
     shape.back() = piece;
     auto pieceType = RankedTensorType::get(shape, type.getElementType());

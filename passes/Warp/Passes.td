@@ -26,6 +26,11 @@ def WarpSplitReplicas : Pass<"warp-split-replicas"> {
   let dependentDialects = ["::tileloom::warp::WarpDialect", "::mlir::arith::ArithDialect"];
 }
 
+def WarpNarrowTensorMemory : Pass<"warp-narrow-tensor-memory"> {
+  let summary = "Read tensor memory in the pieces that are used";
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def WarpPlanBuffers : Pass<"warp-plan-buffers"> {
   let summary = "Decide the depths of rings and the registers of roles";
 }

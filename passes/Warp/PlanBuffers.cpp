@@ -91,6 +91,38 @@ LogicalResult planDepths(func::FuncOp function, tile::ScheduleAttr schedule) {
   return success();
 }
 
+/// Accumulators that a whole tile adds to get a second slot if tensor memory has room: the next
+/// tile's products then run beside this one's epilogue.
+LogicalResult planTensorMemory(func::FuncOp function) {
+  constexpr int64_t columnsOfSM = 512;
+  SmallVector<BufferOp> accumulators;
+  int64_t columns = 0;
+  auto width = [](BufferType type) {
+    RankedTensorType view = type.getViews()[0];
+    return view.getDimSize(1) * view.getElementTypeBitWidth() / 32;
+  };
+  function.walk([&](BufferOp buffer) {
+    BufferType type = buffer.getBuffer().getType();
+    if (type.getSpace() != Space::Tmem)
+      return;
+    columns += width(type) * type.getDepth();
+    if (loopsAround(buffer) == 0)
+      accumulators.push_back(buffer);
+  });
+  if (columns > columnsOfSM)
+    return function.emitOpError("tensor memory: need ")
+           << columns << " columns, have " << columnsOfSM << "; use smaller tiles";
+  for (BufferOp buffer : accumulators) {
+    BufferType type = buffer.getBuffer().getType();
+    if (columns + width(type) > columnsOfSM)
+      continue;
+    columns += width(type);
+    buffer.getBuffer().setType(
+        BufferType::get(type.getContext(), 2, type.getViews(), type.getSpace()));
+  }
+  return success();
+}
+
 /// The registers of an SM, shared so that the roles with products have what they can use.
 void planRegisters(func::FuncOp function, tile::ScheduleAttr schedule) {
   SmallVector<RoleOp> wide, narrow;
@@ -117,7 +149,7 @@ struct PlanBuffers : tileloom::warp::impl::WarpPlanBuffersBase<PlanBuffers> {
       auto schedule = function->getAttrOfType<tile::ScheduleAttr>(tile::scheduleAttrName);
       if (!schedule)
         return;
-      if (failed(planDepths(function, schedule)))
+      if (failed(planDepths(function, schedule)) || failed(planTensorMemory(function)))
         return signalPassFailure();
       planRegisters(function, schedule);
     });

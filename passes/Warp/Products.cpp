@@ -1,7 +1,7 @@
 //===- Products.cpp - Products of tiles to the tensor core of a target --------------------===//
 //
 // Hopper: nv.wgmma and the wait for it, in the role that owns the sum. The wait stands right behind
-// the product; warp-pipeline-role moves them apart.
+// the product; warp-pipeline-role moves them apart. Blackwell: TensorMemoryProducts.cpp.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -22,10 +22,12 @@ nv::MemDescType memoryType(RankedTensorType type, nv::MemorySpace space) {
                               Attribute(), space);
 }
 
-int64_t pieceColumns(RankedTensorType type, tile::ScheduleAttr schedule) {
+int64_t pieceColumns(RankedTensorType type, tile::ScheduleAttr schedule, bool tensorMemory) {
   int64_t columns = type.getShape().back();
-  // A row of 128 bytes is one span of the widest swizzle; two of them measured as well as more.
-  int64_t widest = std::max<int64_t>(2 * 1024 / type.getElementTypeBitWidth(), 8);
+  // A row of 128 bytes is one span of the widest swizzle; two of them measured as well as more
+  // where the tile is in registers anyway.
+  int64_t spans = tensorMemory ? 1 : 2;
+  int64_t widest = std::max<int64_t>(spans * 1024 / type.getElementTypeBitWidth(), 8);
   if (schedule)
     widest = schedule.integer("epilogue").value_or(widest);
   int64_t span = std::max<int64_t>(1024 / type.getElementTypeBitWidth(), 8);
@@ -135,7 +137,7 @@ LogicalResult ProductLowering::lower() {
   SmallVector<tile::DotOp> dots;
   function.walk([&](tile::DotOp dot) { dots.push_back(dot); });
   for (tile::DotOp dot : dots)
-    if (failed(lowerToWgmma(dot)))
+    if (failed(tensorMemory ? lowerToTensorMemory(dot) : lowerToWgmma(dot)))
       return failure();
   return success();
 }
@@ -147,18 +149,18 @@ void ProductLowering::eraseProducts() {
 }
 
 Operation *ProductLowering::endOf(Operation *user, Value token, warp::ReleaseKind &kind) {
-  Operation *wait = ends.lookup(user);
-  if (!wait)
+  Operation *end = ends.lookup(user);
+  if (!end)
     return nullptr;
   // Did the product read the slot, or registers loaded from it?
-  auto product = wait->getOperand(0).getDefiningOp<nv::WgmmaOp>();
-  for (Value operand : {product.getA(), Value(product.getB())}) {
+  Operation *product = tensorMemory ? end : end->getOperand(0).getDefiningOp();
+  for (Value operand : product->getOperands()) {
     if (auto trans = operand.getDefiningOp<nv::MemDescTransOp>())
       operand = trans.getSource();
     auto slot = operand.getDefiningOp<warp::SlotOp>();
     if (slot && slot.getToken() == token) {
-      kind = warp::ReleaseKind::Wgmma;
-      return wait;
+      kind = tensorMemory ? warp::ReleaseKind::Tcgen05 : warp::ReleaseKind::Wgmma;
+      return end;
     }
   }
   return nullptr;

@@ -22,7 +22,7 @@ nv::MemDescType memoryType(mlir::RankedTensorType type,
                            nv::MemorySpace space = nv::MemorySpace::Smem);
 
 /// Columns of a piece in which a tile is staged for its store.
-int64_t pieceColumns(mlir::RankedTensorType type, tile::ScheduleAttr schedule);
+int64_t pieceColumns(mlir::RankedTensorType type, tile::ScheduleAttr schedule, bool tensorMemory);
 
 class ProductLowering {
 public:
@@ -46,11 +46,12 @@ public:
 private:
   mlir::FailureOr<mlir::Value> memoryOf(mlir::OpBuilder &builder, mlir::Value operand);
   mlir::LogicalResult lowerToWgmma(tile::DotOp dot);
+  mlir::LogicalResult lowerToTensorMemory(tile::DotOp dot);
 
   mlir::func::FuncOp function;
   bool tensorMemory;
   llvm::DenseMap<mlir::Value, mlir::Value> memory;
-  llvm::DenseMap<mlir::Operation *, mlir::Operation *> ends; // product -> its wait
+  llvm::DenseMap<mlir::Operation *, mlir::Operation *> ends; // product -> its end
 };
 
 } // namespace tileloom

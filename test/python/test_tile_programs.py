@@ -39,10 +39,21 @@ def test_gemm(schedule, m, n, k):
     assert error(fp32(c), wanted) < 4e-3
 
 
-def test_gemm_without_k():
+@pytest.mark.parametrize("m, n, k", [(128, 256, 64), (200, 328, 456)])
+def test_gemm_blackwell(m, n, k):
+    rng = np.random.default_rng(m + n + k)
+    a, b = bf16(rng.standard_normal((m, k))), bf16(rng.standard_normal((n, k)))
+    c = np.full((m, n), 0x7FC0, np.uint16)
+    run(program("gemm", "sm_100a"), (a, b, c, m, n, k), multiprocessors=2, seed=k)
+    wanted = fp32(a).astype(np.float64) @ fp32(b).astype(np.float64).T
+    assert error(fp32(c), wanted) < 4e-3
+
+
+@pytest.mark.parametrize("target", ["sm_90a", "sm_100a"])
+def test_gemm_without_k(target):
     a, b = np.zeros((128, 0), np.uint16), np.zeros((256, 0), np.uint16)
     c = np.full((128, 256), 0x7FC0, np.uint16)
-    run(program("gemm"), (a, b, c, 128, 256, 0), multiprocessors=2)
+    run(program("gemm", target), (a, b, c, 128, 256, 0), multiprocessors=2)
     assert not c.any()
 
 
