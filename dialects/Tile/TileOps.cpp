@@ -144,6 +144,8 @@ LogicalResult DotOp::verify() {
   if (elementBits(a.getElementType()) != elementBits(b.getElementType()))
     return emitOpError("element types: expected equal widths, found a ")
            << a.getElementType() << " and b " << b.getElementType();
+  if (getUseAcc() && !getAcc())
+    return emitOpError("use_acc: expected an accumulator operand, found none");
   bool integers = isa<IntegerType>(a.getElementType());
   if (integers ? !result.getElementType().isInteger(32)
                : !isa<Float32Type, Float16Type>(result.getElementType()))
@@ -284,6 +286,8 @@ void ForEachTileOp::print(OpAsmPrinter &printer) {
   printer << ' ';
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }
+
+SmallVector<Region *> ForEachTileOp::getLoopRegions() { return {&getBody()}; }
 
 LogicalResult ForEachTileOp::verify() {
   if (getExtents().empty())

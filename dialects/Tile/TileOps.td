@@ -5,6 +5,7 @@
 
 include "dialects/Tile/Tile.td"
 include "mlir/IR/EnumAttr.td"
+include "mlir/Interfaces/LoopLikeInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 class Tile_Op<string mnemonic, list<Trait> traits = []> : Op<Tile_Dialect, mnemonic, traits>;
@@ -124,20 +125,22 @@ def Tile_AtomicOp : Tile_Op<"atomic", [MemoryEffects<[MemRead, MemWrite]>]> {
 // Products, reductions, shapes
 //===----------------------------------------------------------------------===//
 
-def Tile_DotOp : Tile_Op<"dot", [Pure, OptionalTypesMatchWith<"the accumulator has the type of the result", "result",
-                                                             "acc", "$_self">]> {
+def Tile_DotOp : Tile_Op<"dot", [Pure, AttrSizedOperandSegments,
+    OptionalTypesMatchWith<"the accumulator has the type of the result", "result", "acc", "$_self">]> {
   let summary = "Matrix product, added to an accumulator";
   let description = [{
-    result = a · b + acc for a [M, K], b [K, N] and acc, result [M, N]; without `acc` the sum starts at zero. Products of 16-bit and 8-bit
-    floats and of tf32 (f32 operands, rounded toward zero to 10 bits of mantissa by the tensor core) accumulate in f32.
+    result = a · b + acc for a [M, K], b [K, N] and acc, result [M, N]; without `acc`, and where `use_acc` is false, the sum starts at zero
+    (`acc` may then be undefined). Products of 16-bit and 8-bit floats and of tf32 (f32 operands, rounded toward zero to 10 bits of mantissa by the tensor core) accumulate in f32.
 
     ```mlir
     %d = tile.dot %a, %b acc(%c) : tensor<128x64xbf16>, tensor<64x256xbf16> -> tensor<128x256xf32>
     ```
   }];
-  let arguments = (ins AnyRankedTensor:$a, AnyRankedTensor:$b, Optional<AnyRankedTensor>:$acc);
+  let arguments = (ins AnyRankedTensor:$a, AnyRankedTensor:$b, Optional<AnyRankedTensor>:$acc, Optional<I1>:$use_acc);
   let results = (outs AnyRankedTensor:$result);
-  let assemblyFormat = "$a `,` $b (`acc` `(` $acc^ `)`)? attr-dict `:` type($a) `,` type($b) `->` type($result)";
+  let assemblyFormat = [{
+    $a `,` $b (`acc` `(` $acc^ `)`)? (`use_acc` `(` $use_acc^ `)`)? attr-dict `:` type($a) `,` type($b) `->` type($result)
+  }];
   let hasVerifier = 1;
 }
 
@@ -281,7 +284,8 @@ def Tile_NumProgramsOp : Tile_Op<"num_programs", [Pure]> {
   let assemblyFormat = "`dim` `(` $dim `)` attr-dict";
 }
 
-def Tile_ForEachTileOp : Tile_Op<"for_each_tile", [SingleBlock, NoTerminator, RecursiveMemoryEffects]> {
+def Tile_ForEachTileOp : Tile_Op<"for_each_tile", [SingleBlock, NoTerminator, RecursiveMemoryEffects,
+                                                   DeclareOpInterfaceMethods<LoopLikeOpInterface>]> {
   let summary = "The work of a kernel: one run of the body for each tile of a grid";
   let description = [{
     The tiles may run in any order and at the same time; how they fall to the CTAs, and in which order, is decided by the schedule. A
