@@ -151,7 +151,8 @@ class JITFunction:
 
         arguments = {name: values[name] for name in known}
         chosen = dict(_schedule.choose(self, arguments, legal))
-        merged = {**chosen.pop("schedule", {}), **(schedule or {})} if isinstance(schedule, dict) or not schedule else schedule
+        own = chosen.pop("schedule", None)  # what the user says wins
+        merged = {**own, **(schedule or {})} if own and not isinstance(schedule, str) else schedule
         constants = {name: chosen[name] for name in open_names}
         if merged == schedule:
             found = made.get(tuple(sorted(constants.items())))

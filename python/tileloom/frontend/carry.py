@@ -59,32 +59,50 @@ class Tile:
 
 
 class Pointer:
-    """A pointer: its base if paths differ in it, and those of its offsets that are there. Offsets are None or an element type."""
+    """A pointer. Its base, scalar and tile of offsets are each the same SSA value on all paths, or carried. `base`: a name, or None if
+    carried. scalar, offsets: None, the tensor, or the element type of the carried one."""
 
-    def __init__(self, base, element, scalar, offsets, shape, origin):
-        self.base, self.element, self.scalar, self.offsets, self.shape, self.origin = base, element, scalar, offsets, shape, origin
-        self.types = (("i64",) if base is None else ()) + (("i64",) if scalar else ())
-        if offsets:
-            self.types += (tensor_type(shape, offsets.mlir),)
+    def __init__(self, element, shape, base, scalar, offsets, origin):
+        self.element, self.shape, self.base, self.scalar, self.offsets, self.origin = element, shape, base, scalar, offsets, origin
+        self.types = ("i64",) if base is None else ()
+        for part, extents in ((scalar, ()), (offsets, shape)):
+            if isinstance(part, dtypes.dtype):
+                self.types += (tensor_type(extents, part.mlir),)
 
     def handles(self, value):
         result = [value.base] if self.base is None else []
-        if self.scalar:
-            result.append((value.scalar if value.scalar is not None else semantic.full((), 0, dtypes.int64)).handle)
-        if self.offsets:
-            offsets = value.offsets if value.offsets is not None else semantic.full(self.shape, 0, self.offsets)
-            result.append(semantic.cast(offsets, self.offsets).handle)
+        for part, own, extents in ((self.scalar, value.scalar, ()), (self.offsets, value.offsets, self.shape)):
+            if isinstance(part, dtypes.dtype):
+                result.append(semantic.cast(own, part).handle if own is not None else semantic.full(extents, 0, part).handle)
         return result
 
     def rebuild(self, handles):
         base = handles.pop(0) if self.base is None else self.base
-        scalar = tensor(handles.pop(0), dtypes.int64) if self.scalar else None
-        offsets = tensor(handles.pop(0), self.offsets, self.shape) if self.offsets else None
+        scalar, offsets = (tensor(handles.pop(0), part, extents) if isinstance(part, dtypes.dtype) else part
+                           for part, extents in ((self.scalar, ()), (self.offsets, self.shape)))
         return pointer(base, self.element, scalar, offsets, self.origin if self.base is not None else None)
 
     def __eq__(self, other):
-        return (isinstance(other, Pointer) and self.types == other.types and self.base == other.base and
-                self.element is other.element)
+        return (isinstance(other, Pointer) and self.element is other.element and self.shape == other.shape and
+                (self.base, _same(self.scalar), _same(self.offsets)) == (other.base, _same(other.scalar), _same(other.offsets)))
+
+    def join(self, other):
+        """The form of both; None if there is none."""
+        shapes = {form.shape for form in (self, other) if form.offsets is not None}
+        if self.element is not other.element or len(shapes) > 1:
+            return None
+        parts = []
+        for a, b in ((self.scalar, other.scalar), (self.offsets, other.offsets)):
+            if _same(a) == _same(b):
+                parts.append(a)
+                continue
+            found = [part if isinstance(part, dtypes.dtype) else part.dtype for part in (a, b) if part is not None]
+            parts.append(max(found, key=lambda dtype: dtype.bits))
+        return Pointer(self.element, next(iter(shapes), ()), self.base if self.base == other.base else None, *parts, self.origin)
+
+
+def _same(part):
+    return part.handle if isinstance(part, tensor) else part
 
 
 class Tuple:
@@ -107,8 +125,7 @@ def form_of(value, dynamic):
     if isinstance(value, constexpr):
         value = value.value
     if isinstance(value, pointer):
-        return Pointer(value.base, value.element, value.scalar is not None, value.offsets.dtype if value.offsets is not None else None,
-                       value.shape, value.origin)
+        return Pointer(value.element, value.shape, value.base, value.scalar, value.offsets, value.origin)
     if isinstance(value, tensor):
         return Tile(value.dtype, value.shape, tiled=value.tiled)
     if isinstance(value, (tuple, list)):
@@ -138,12 +155,10 @@ def join(name, a, b, where):
                 return Tile(strong.dtype, (), False, tiled)
         if a.weak and b.weak:
             return Tile(dtypes.promotion(a.dtype, b.dtype), (), True, tiled)
-    if isinstance(a, Pointer) and isinstance(b, Pointer) and a.element is b.element and (a.shape == b.shape or not (a.offsets and b.offsets)):
-        wide = [o for o in (a.offsets, b.offsets) if o]
-        offsets = max(wide, key=lambda t: t.bits) if wide else None
-        shapes = {p.shape for p in (a, b)}
-        if len(shapes) == 1:
-            return Pointer(a.base if a.base == b.base else None, a.element, a.scalar or b.scalar, offsets, a.shape, a.origin)
+    if isinstance(a, Pointer) and isinstance(b, Pointer):
+        joined = a.join(b)
+        if joined is not None:
+            return joined
     if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.parts) == len(b.parts):
         return Tuple([join(f"{name}[{i}]", x, y, where) for i, (x, y) in enumerate(zip(a.parts, b.parts))])
     raise ProgramError(f"variable '{name}' is {_text(a)} {where[0]} but {_text(b)} {where[1]}; needed one type and shape" + _advice(a, b))

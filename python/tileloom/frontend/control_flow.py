@@ -92,6 +92,7 @@ class ControlFlow:
         if node.orelse:
             raise ProgramError("for with else is not supported")
         iterable = self.expression(node.iter)
+        self.mark(node)
         if isinstance(iterable, control.tiles):
             self.tile_loop(node, iterable)
         elif isinstance(iterable, control.range):

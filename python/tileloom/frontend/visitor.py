@@ -14,8 +14,8 @@ from .errors import CompilationError, ProgramError
 from .expressions import Expressions
 
 _MAX_CALLS = 64
-_REFUSED = {"Try": "try", "TryStar": "try", "With": "with", "FunctionDef": "a nested function: define it at the module's level, with @tl.jit",
-            "AsyncFunctionDef": "an async function", "ClassDef": "a class", "Import": "import", "ImportFrom": "import", "Global": "global",
+_REFUSED = {"Try": "try", "TryStar": "try", "With": "with", "FunctionDef": "nested functions: define it at the module's level, with @tl.jit",
+            "AsyncFunctionDef": "async functions", "ClassDef": "classes", "Import": "import", "ImportFrom": "import", "Global": "global",
             "Nonlocal": "nonlocal", "Delete": "del", "Raise": "raise", "Match": "match", "Break": "break: put the condition into a while "
             "loop", "Continue": "continue: put the rest of the body under an if", "AsyncFor": "async for", "AsyncWith": "async with"}
 
@@ -128,6 +128,7 @@ class Visitor(Expressions, ControlFlow):
             for own, one in zip(target.elts, value):
                 self.assign(own, one)
         else:
+            self.mark(target)
             raise ProgramError("assignment to something else than a name; tiles are values: make a new one, or store to memory")
 
     # Names ----------------------------------------------------------------------------------------

@@ -34,6 +34,7 @@ def offset_pointer(name, a, b):
 
 
 def _add(total, step):
+    step = semantic.to_tensor(step, int64)
     if total is None:
         return semantic.cast(step, int64)
     if total.shape and _small(total) and _small(step):
