@@ -39,7 +39,8 @@ typedef enum TileloomCompileFlags {
   TILELOOM_COMPILE_CUBIN_IF_POSSIBLE = 2, ///< make a cubin too, unless there is no ptxas
   TILELOOM_COMPILE_WERROR_PTXAS = 4,      ///< spills and C75xx/C76xx messages are errors
   TILELOOM_COMPILE_LINE_INFO = 8,         ///< source lines in PTX and cubin
-  TILELOOM_COMPILE_VERIFY = 16 ///< verify the IR after every pass, not only after every stage
+  TILELOOM_COMPILE_VERIFY = 16, ///< verify the IR after every pass, not only after every stage
+  TILELOOM_COMPILE_SAVE_PASSES = 32 ///< also put the IR after every pass into saveTemps/passes
 } TileloomCompileFlags;
 
 /// Set `size` to sizeof(TileloomCompileOptions) and the rest to zero, then what is needed.

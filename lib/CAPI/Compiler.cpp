@@ -8,10 +8,12 @@
 #include "tileloom-c/Compiler.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/Pass/PassManager.h"
 #include "tileloom/Driver/Compile.h"
 #include "tileloom/Driver/Report.h"
 #include "tileloom/InitAll.h"
 #include "tileloom/Target/FatalErrors.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -57,6 +59,23 @@ static ThreadState &threadState() {
   return state;
 }
 
+/// Writes the IR after every pass that changes it to files below `folder`, one folder a stage.
+static std::function<mlir::LogicalResult(mlir::PassManager &)> savePasses(std::string folder) {
+  return [folder, stage = 0](mlir::PassManager &pm) mutable -> mlir::LogicalResult {
+    if (std::error_code code = llvm::sys::fs::create_directories(folder + "/passes")) {
+      llvm::errs() << "error: cannot make '" << folder << "/passes': " << code.message() << '\n';
+      return mlir::failure();
+    }
+    auto never = [](mlir::Pass *, mlir::Operation *) { return false; };
+    auto always = [](mlir::Pass *, mlir::Operation *) { return true; };
+    pm.enableIRPrintingToFileTree(never, always, /*printModuleScope=*/true,
+                                  /*printAfterOnlyOnChange=*/true,
+                                  /*printAfterOnlyOnFailure=*/false,
+                                  folder + "/passes/" + std::to_string(stage++));
+    return mlir::success();
+  };
+}
+
 /// Options of the C API to the compiler's; a message if they make no sense.
 static std::string convert(const TileloomCompileOptions *given, CompileOptions &options) {
   if (!given)
@@ -88,6 +107,8 @@ static std::string convert(const TileloomCompileOptions *given, CompileOptions &
   if (given->ptxasTimeout != 0)
     options.ptxas.timeoutSeconds = given->ptxasTimeout;
   options.saveTemps = given->saveTemps ? given->saveTemps : "";
+  if ((given->flags & TILELOOM_COMPILE_SAVE_PASSES) && !options.saveTemps.empty())
+    options.configure = savePasses(options.saveTemps);
   return {};
 }
 
