@@ -9,6 +9,7 @@
 #include "passes/Emit/Passes.h"
 #include "passes/NV/Passes.h"
 #include "passes/Warp/Passes.h"
+#include "passes/Warp/RoleStage.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -90,6 +91,7 @@ struct CommandLineOptions : PassPipelineOptions<CommandLineOptions> {
 } // namespace
 
 void registerPipelines() {
+  registerRolePipeline();
   PassPipelineRegistration<CommandLineOptions>(
       "tileloom-warp", "The warp stage: expand, verify the rings, assign stage and phase",
       [](OpPassManager &pm, const CommandLineOptions &options) {
