@@ -10,6 +10,7 @@
 #include "passes/NV/Passes.h"
 #include "passes/Tile/Passes.h"
 #include "passes/Warp/Passes.h"
+#include "passes/Warp/RoleStage.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -47,6 +48,7 @@ void buildWarpStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(warp::createWarpSplitReplicas());
   pm.addPass(warp::createWarpNarrowTensorMemory());
   pm.addPass(warp::createWarpPlanBuffers());
+  buildRoleStage(pm);
   pm.addPass(tile::createTileLowerPointers());
   pm.addPass(arith::createArithExpandOpsPass());
   pm.addPass(createCanonicalizerPass());
@@ -114,6 +116,7 @@ struct CommandLineOptions : PassPipelineOptions<CommandLineOptions> {
 } // namespace
 
 void registerPipelines() {
+  registerRolePipeline();
   PassPipelineRegistration<CommandLineOptions>(
       "tileloom-tile", "The tile stage: decide the schedule, normalise",
       [](OpPassManager &pm, const CommandLineOptions &options) {

@@ -56,6 +56,19 @@ void collectUsers(Value value, SmallVectorImpl<Operation *> &users) {
   }
 }
 
+/// Whether element-wise code leads from a product to `value`.
+bool dependsOnProduct(Value value) {
+  Operation *def = value.getDefiningOp();
+  if (!def)
+    return false;
+  if (isa<tile::DotOp>(def))
+    return true;
+  if (auto loop = dyn_cast<scf::ForOp>(def))
+    return dependsOnProduct(loop.getYieldedValues()[cast<OpResult>(value).getResultNumber()]);
+  return OpTrait::hasElementwiseMappableTraits(def) &&
+         llvm::any_of(def->getOperands(), dependsOnProduct);
+}
+
 class RingInserter {
 public:
   RingInserter(func::FuncOp function, bool tensorMemory)
@@ -70,6 +83,10 @@ public:
       produce(tenure);
       consume(tenure);
     }
+    function.walk([&](tile::StoreOp store) {
+      if (dependsOnProduct(store.getValue()))
+        fromProduct.insert(store);
+    });
     if (failed(products.lower()))
       return failure();
     for (Tenure &tenure : tenures)
@@ -171,7 +188,8 @@ private:
         if (registers || !isa<tile::DotOp, tile::TransOp>(user))
           others.push_back(user);
       if (!others.empty()) {
-        auto value = in(role, nv::LocalLoadOp::create(builder, loc, load.getType(), view));
+        auto value =
+            in(role, nv::LocalLoadOp::create(builder, load.getLoc(), load.getType(), view));
         for (Operation *user : others)
           user->replaceUsesOfWith(load.getResult(), value.getResult());
         read[tenure.token] = value;
@@ -217,6 +235,7 @@ private:
   OpBuilder builder;
   ProductLowering products;
   SmallVector<Tenure> tenures;
+  DenseSet<Operation *> fromProduct; // stores
   DenseMap<Value, Operation *> read; // token -> the read of its slot to registers
 };
 
@@ -231,7 +250,9 @@ LogicalResult RingInserter::stores() {
     auto type = cast<RankedTensorType>(store.getValue().getType());
     auto desc = cast<tile::DescType>(store.getDesc().getType());
     int64_t columns = type.getShape().back();
-    int64_t piece = pieceColumns(type, schedule, tensorMemory);
+    // Only the layouts of sums are known to come apart by columns without an exchange.
+    int64_t piece =
+        fromProduct.contains(store) ? pieceColumns(type, schedule, tensorMemory) : columns;
     SmallVector<int64_t> shape(type.getShape());
     shape.back() = piece;
     auto pieceType = RankedTensorType::get(shape, type.getElementType());

@@ -73,4 +73,50 @@ def WarpAssignStagePhase : Pass<"warp-assign-stage-phase"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+//===----------------------------------------------------------------------===//
+// The role stage: from sequential roles to scheduled ones
+//===----------------------------------------------------------------------===//
+
+def WarpPipelineRole : Pass<"warp-pipeline-role"> {
+  let summary = "Let the products of a role's loop overlap its synchronous work";
+  let description = [{
+    In innermost loops with two or more `nv.wgmma`, each awaited at once, finds an order of the body that keeps the tensor core
+    and the other units busy together. A product that needs synchronous work on another one's result runs one iteration late: the
+    loop gets a prologue and an epilogue, guarded unless the loop is known to run (`warp.min_trips` on the loop says so).
+    `warp.pipeline = "off"` on a loop keeps it as it is.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+  let options = [
+    Option<"skew", "skew", "bool", "true", "Change loops at all">,
+    Option<"report", "report", "bool", "false", "Say in a remark what was compared">];
+}
+
+def WarpDeferReductions : Pass<"warp-defer-reductions"> {
+  let summary = "Keep a running sum per thread and reduce across lanes after the loop";
+  let description = [{
+    A carried value that a loop only adds reductions to (and multiplies by factors), or takes the maximum or minimum with, is
+    carried as a tile of eight columns (`nv.fold`) and reduced once, after the loop.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
+def WarpGuardScales : Pass<"warp-guard-scales"> {
+  let summary = "Skip the multiplication of a carried tile by factors that are all one";
+  let description = [{
+    For factors that compare the old and new value of a running maximum or minimum. The same results to the bit.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+  let options = [
+    Option<"minRegisters", "min-registers", "int64_t", "48", "Registers of a thread below which a vote does not pay">];
+}
+
+def WarpSplitMasks : Pass<"warp-split-masks"> {
+  let summary = "Drop masks in the iterations in which they are true";
+  let description = [{
+    A select between a tile and a constant by comparisons that are affine in positions and in the induction variable (of step 1) is
+    dropped where it is always true; else the loop is split in up to three, of which the middle one has no mask.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 #endif // TILELOOM_PASSES_WARP_PASSES_TD
