@@ -39,7 +39,7 @@ def stub(monkeypatch):
     """Programs that were compiled, in order."""
     made = []
 
-    def compile_program(program, target, options=None):
+    def compile_program(program, target, options=None, assemble=True):
         made.append((program, target))
         return compiled_module.CompiledKernel(program, target, {}, {"ptx": b"// PTX", "recipe": json.dumps(recipe_of(program)).encode()})
     monkeypatch.setattr(function_module, "compile_program", compile_program)

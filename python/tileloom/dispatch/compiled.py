@@ -66,17 +66,17 @@ def run_compiler(program, target, options, **more):
         raise errors.from_compiler(str(error)) from None
 
 
-def compile_program(program, target, options=None, use_cache=True):
-    """The CompiledKernel of a tile program, from the disk cache if it is there."""
+def compile_program(program, target, options=None, assemble=True):
+    """The CompiledKernel of a tile program, from the disk cache if it is there. assemble: make a cubin too, if there is a ptxas."""
     options = dict(options or {})
     unknown = [name for name in options if name not in _OPTIONS]
     if unknown:
         raise errors.CompilationError(f"unknown option {unknown[0]!r}; known: {', '.join(_OPTIONS)}")
-    name = cache.key(program.text, target, sorted(options.items()))
-    use_cache = use_cache and not os.environ.get("TILELOOM_DUMP")
+    name = cache.key(program.text, target, (assemble, sorted(options.items())))
+    use_cache = not os.environ.get("TILELOOM_DUMP")
     parts = cache.load(name) if use_cache else None
     if parts is None or not {"ptx", "recipe"} <= parts.keys():
-        made = run_compiler(program, target, options)
+        made = run_compiler(program, target, options, cubin=None if assemble else False)
         parts = {"ptx": made.ptx.encode(), "recipe": json.dumps(made.recipe).encode(), "cubin": made.cubin or b"",
                  "diagnostics": made.diagnostics.encode()}
         if use_cache:

@@ -19,7 +19,7 @@ from ..runtime.errors import ArgumentError
 from . import facts
 from .compiled import compile_program
 from .keys import OPTIONS, make_entry
-from .launch import Variant, launch_target
+from .launch import Variant, launch_target, on_host
 
 
 class Parameter:
@@ -130,17 +130,17 @@ class JITFunction:
     def _where(self, parameter):
         return f"kernel '{self.__name__}', argument {parameter.index} '{parameter.name}'"
 
-    def _compile(self, known, values, schedule, target, options, memory):
+    def _compile(self, known, values, schedule, target, options, memory, assemble=True):
         """known: facts of all parameters but those left to the host's choice. memory: kernels by what they were compiled from."""
         made = {}
 
         def attempt(constants, schedule=schedule):
             own = {**known, **{name: facts.constant(value) for name, value in constants.items()}}
             program = generate(self, own, schedule)
-            name = program.text, target, repr(options)
+            name = program.text, target, repr(options), assemble
             found = memory.get(name)
             if found is None:
-                found = memory[name] = compile_program(program, target, options)
+                found = memory[name] = compile_program(program, target, options, assemble)
             return found
 
         open_names = [name for name in self.automatic if name not in known]
@@ -195,7 +195,8 @@ class JITFunction:
                 if value is not auto:
                     known[parameter.name] = facts.of_value(parameter, value, self._where(parameter))
             target = target or launch_target(arguments)
-            compiled = self._compile(known, values, _merged(schedule, num_warps, num_stages), target, options, self._compiled)
+            compiled = self._compile(known, values, _merged(schedule, num_warps, num_stages), target, options, self._compiled,
+                                     assemble=not on_host(self, arguments))
             if compiled.diagnostics:
                 warnings.warn(compiled.diagnostics, stacklevel=4)
             variant = Variant(self, compiled)

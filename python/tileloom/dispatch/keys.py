@@ -40,8 +40,12 @@ def of_any(function, parameter, value):
         return found
     if isinstance(value, float):
         return "float"
-    tensor = facts.tensor_of(value, function._where(parameter))
     kind = type(value)
+    if isinstance(value, torch_tensor()):  # a subclass, such as a Parameter
+        if not parameter.is_view:
+            return value.dtype if value.data_ptr() & 15 == 0 else (value.dtype,)
+        return (value.dtype, value.dim(), *(value.shape[axis] for name, axis in sorted(function.static) if name == parameter.name))
+    tensor = facts.tensor_of(value, function._where(parameter))
     if tensor is None:
         fact = facts.of_value(parameter, value, function._where(parameter))
         return (kind, fact)

@@ -26,7 +26,7 @@ _EMPTY, _SIMULATE = object(), object()
 def launch_target(arguments):
     """The target for the device that the arguments lie on; for host arrays $TILELOOM_TARGET, or sm_90a."""
     for argument in arguments:
-        if type(argument) is torch_tensor() and argument.get_device() >= 0:
+        if isinstance(argument, torch_tensor()) and argument.get_device() >= 0:
             return _device_target(argument.get_device())
     return os.environ.get("TILELOOM_TARGET", "sm_90a")
 
@@ -42,6 +42,22 @@ def _device_target(ordinal):
         raise ArgumentError(f"device {ordinal} has compute capability {major}.{minor}; needed one of "
                             f"{', '.join(f'{a}.{b}' for a, b in known)}")
     return known[major, minor]
+
+
+def on_host(function, arguments):
+    """Whether the arguments are host arrays: then the simulator runs the kernel."""
+    Tensor = torch_tensor()
+    host = False
+    for parameter, value in zip(function.parameters, arguments):
+        if parameter.is_constexpr or value is None or isinstance(value, (bool, int, float)):
+            continue
+        if isinstance(value, Tensor) or hasattr(value, "__cuda_array_interface__"):
+            return False
+        if hasattr(value, "__array_interface__") or hasattr(value, "array"):
+            host = host or getattr(getattr(value, "array", value), "shape", ()) != ()
+        elif hasattr(value, "__dlpack__"):
+            return False
+    return host
 
 
 class Variant:
@@ -113,28 +129,13 @@ class Variant:
         return None
 
     def _prepare(self, arguments):
-        if self._on_host(arguments):
+        if on_host(self.function, arguments):
             self._packer = _SIMULATE
         else:
             kernel = self.compiled.kernel
             self._native = (kernel._handle, kernel._library.tileloomKernelLaunchGrid, kernel._fail, len(self.compiled.bindings))
             self._packer = self._make_packer(tuple(map(type, arguments)))
         return self._packer
-
-    def _on_host(self, arguments):
-        """Whether the arguments are host arrays: then the simulator runs the kernel."""
-        Tensor = torch_tensor()
-        host = False
-        for parameter, value in zip(self.function.parameters, arguments):
-            if parameter.is_constexpr or value is None or isinstance(value, (bool, int, float)):
-                continue
-            if isinstance(value, Tensor) or hasattr(value, "__cuda_array_interface__"):
-                return False
-            if hasattr(value, "__array_interface__") or hasattr(value, "array"):
-                host = host or getattr(getattr(value, "array", value), "shape", ()) != ()
-            elif hasattr(value, "__dlpack__"):
-                return False
-        return host
 
     # Packing for the GPU --------------------------------------------------------------------------
 
@@ -145,7 +146,7 @@ class Variant:
         bindings = self.compiled.bindings
         torch = _find_torch()
         table = torch.elements if torch else {}
-        if any(kinds[index[_parameter(b)]] not in (Tensor, int, bool, float) or b[0] == "descriptor" for b in bindings) or not bindings:
+        if not bindings or any(not issubclass(kinds[index[_parameter(b)]], (Tensor, int, float)) or b[0] == "descriptor" for b in bindings):
             return self._pack_slowly
         recipe = self.compiled.recipe["arguments"]
         format, values, lines, used = "<", [], [], set()
@@ -153,7 +154,7 @@ class Variant:
             at = index[_parameter(binding)]
             a = f"a{at}"
             number = elements.NUMBER[own["element"]]
-            if kinds[at] is Tensor and at not in used:
+            if issubclass(kinds[at], Tensor):
                 used.add(at)
             if binding[0] == "view":
                 rank = own["rank"]

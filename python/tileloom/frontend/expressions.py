@@ -5,9 +5,9 @@ import builtins
 import types
 
 from ..language import control, dtypes, functions, semantic
-from ..language.values import _Auto, constexpr, describe, tensor
-from ..language.views import descriptor, view
-from .errors import CompilationError, ProgramError
+from ..language.values import constexpr, describe, tensor
+from ..language.views import descriptor
+from .errors import ProgramError
 
 _OPERATORS = {"Add": "add", "Sub": "sub", "Mult": "mul", "Div": "div", "FloorDiv": "floordiv", "Mod": "mod", "BitAnd": "and",
               "BitOr": "or", "BitXor": "xor", "LShift": "shl", "RShift": "shr", "Pow": "pow"}
@@ -167,7 +167,7 @@ class Expressions:
 
     def visit_Call(self, node):
         callee = self.expression(node.func)
-        if callee in (control.static_assert, control.static_print) and not node.keywords:
+        if (callee is control.static_assert or callee is control.static_print) and not node.keywords:
             return self.static_call(callee, node)
         arguments = []
         for argument in node.args:
@@ -225,7 +225,7 @@ class Expressions:
             raise ProgramError(f"{callee!r} is called; needed tl.cast(value, {callee!r}) or value.to({callee!r})")
         if isinstance(callee, types.FunctionType):
             raise ProgramError(f"'{name}' is an ordinary Python function; needed one with @tl.jit")
-        if callee in _AT_COMPILE_TIME or module_of(callee) == "math":
+        if any(callee is known for known in _AT_COMPILE_TIME) or getattr(callee, "__module__", None) == "math":
             if callee is len and isinstance(arguments[0], (tuple, list)):
                 return len(arguments[0])
             if callee is isinstance:
@@ -237,10 +237,6 @@ class Expressions:
             except (TypeError, ValueError, OverflowError) as error:
                 raise ProgramError(f"{name}: {error}") from None
         raise ProgramError(f"{describe(callee)} '{name}' cannot be called in a kernel")
-
-
-def module_of(callee):
-    return getattr(callee, "__module__", None)
 
 
 def unwrap(value):
