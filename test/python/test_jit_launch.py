@@ -219,7 +219,7 @@ def test_choice_by_another_model(fake, monkeypatch, stub):
     seen = []
 
     def choose(kernel, arguments, legal):
-        seen.append((kernel.__name__, sorted(arguments)))
+        seen.append((kernel.__name__, [(name, getattr(value, "shape", None) or value.extents, value.dtype) for name, value in arguments.items()]))
         return {"BM": 16, "schedule": {"stages": 3, "warps": 4}}
     monkeypatch.setattr(schedule, "choose", choose)
 
@@ -230,7 +230,10 @@ def test_choice_by_another_model(fake, monkeypatch, stub):
     torch = make_torch(monkeypatch)
     for rows in (100, 100, 200):
         kernel(torch.Tensor((rows, 32), torch.bfloat16), schedule={"warps": 8})
-    assert seen == [("kernel", ["a"])] * 2, "once for each shape"
+    assert seen == [("kernel", [("a", (rows, 32), tl.bfloat16)]) for rows in (100, 200)], "once for each shape"
+
+    kernel.compile(signature={"a": ("bf16", 2)})
+    assert seen[-1] == ("kernel", [("a", (None, None), tl.bfloat16)])
     assert "#tile.schedule<stages = 3, warps = 8>" in stub[0][0].text and "<16x32xbf16>" in stub[0][0].text
 
 

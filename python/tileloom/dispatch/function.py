@@ -154,7 +154,11 @@ class JITFunction:
                 return error
             return None
 
-        arguments = {name: values[name] for name in known}
+        arguments = {}
+        for name, fact in known.items():
+            value = values[name]
+            tensor = None if fact.kind == "constant" or value is None else facts.tensor_of(value, name)
+            arguments[name] = tensor or (fact if value is None and fact.kind != "constant" else value)
         chosen = dict(_schedule.choose(self, arguments, legal))
         own = chosen.pop("schedule", None)  # what the user says wins
         merged = {**own, **(schedule or {})} if own and not isinstance(schedule, str) else schedule
