@@ -84,6 +84,15 @@ def test_grid_and_arguments(fake, monkeypatch, stub):
     assert fake.lines("cuLaunch") == []
 
 
+def test_preload(fake, monkeypatch, stub):
+    torch, add = make_torch(monkeypatch), add_kernel()
+    x, y, out = tensors(torch, 0x1000, 0x2000, 0x3000)
+    add.preload(x, y, out, 1000, BLOCK=256)
+    assert len(fake.lines("cuModuleLoad")) == 1 and fake.lines("cuLaunch") == []
+    add[(4,)](x, y, out, 1000, BLOCK=256)
+    assert len(fake.lines("cuModuleLoad")) == 1 and len(fake.lines("cuLaunchKernelEx")) == 1
+
+
 def test_specialisation(fake, monkeypatch, stub):
     torch, add = make_torch(monkeypatch), add_kernel()
     x, y, out = tensors(torch, 0x1000, 0x2000, 0x3000)

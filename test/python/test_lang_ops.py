@@ -235,6 +235,23 @@ def test_bools_are_bytes_in_memory():
 
 
 @tl.jit
+def sums_of_products(a: tl.view, b: tl.view, c: tl.view):
+    for m, in tl.tiles((a.shape[0], 64)):
+        acc = tl.zeros((64, 64), tl.float32)
+        x, y = a.load([m, 0], [64, 64]), b.load([0, 0], [64, 64])
+        acc += tl.dot(x, y)
+        acc = tl.dot(y, x) + acc
+        p = tl.dot(x, x)
+        acc = acc + p + p
+        c.store([m, 0], acc)
+
+
+def test_sums_of_products_are_accumulated():
+    text = plain(tile(sums_of_products, {"a": ("bf16", 2), "b": ("bf16", 2), "c": ("f32", 2)}))
+    assert text.count(" acc(") == 2 and text.count("arith.addf") == 2, "a product that has a name may have other uses"
+
+
+@tl.jit
 def products(a: tl.view, b: tl.view, c: tl.view, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
     (M, K), N = a.shape, b.shape[0]
     for m, n in tl.tiles((M, BM), (N, BN)):

@@ -19,7 +19,7 @@ from ..runtime.errors import ArgumentError
 from . import facts
 from .compiled import compile_program
 from .keys import OPTIONS, make_entry
-from .launch import Variant, launch_target, on_host
+from .launch import PRELOAD, Variant, launch_target, on_host
 
 
 class Parameter:
@@ -176,6 +176,10 @@ class JITFunction:
 
     def __call__(self, *arguments, **keywords):
         return self._launch(None, *arguments, **keywords)
+
+    def preload(self, *arguments, **keywords):
+        """Compiles for these arguments and loads the code on their device, ahead of a launch that must not do so (a captured one may)."""
+        self._launch(PRELOAD, *arguments, **keywords)
 
     def _launch(self, grid, *arguments, **keywords):
         entry = self._entry or self._make_entry()

@@ -21,6 +21,7 @@ from .keys import torch_tensor
 _UNKNOWN = library.UNKNOWN_DEVICE
 _GRID = ctypes.c_uint32 * 3
 _EMPTY, _SIMULATE = object(), object()
+PRELOAD = object()  # stands for a grid: load, and do not launch
 
 
 def launch_target(arguments):
@@ -73,6 +74,11 @@ class Variant:
 
     def _grid(self, grid, arguments):
         """The C array of a grid's extents (None: the compiler chooses the grid), or _EMPTY; remembered for the next call."""
+        if grid is PRELOAD:
+            if not on_host(self.function, arguments):
+                devices = [argument.get_device() for argument in arguments if isinstance(argument, torch_tensor())]
+                self.compiled.kernel.preload(devices[0] if devices else None)
+            return _EMPTY
         given = grid
         if callable(grid):
             grid = grid(dict(zip(self.function._names, arguments)))

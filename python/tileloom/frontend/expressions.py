@@ -50,10 +50,17 @@ class Expressions:
         return slice(*parts)
 
     def visit_BinOp(self, node):
-        return self.operate(node.op, self.expression(node.left), self.expression(node.right), node)
+        left, right = self.expression(node.left), self.expression(node.right)
+        return self.operate(node.op, left, right, node, isinstance(node.left, ast.Call), isinstance(node.right, ast.Call))
 
-    def operate(self, op, left, right, node):
+    def operate(self, op, left, right, node, fresh_left=False, fresh_right=False):
+        """fresh_left, fresh_right: the operand is the value of a call, so nothing else uses it."""
         self.mark(node)
+        if isinstance(op, ast.Add):
+            for fresh, product, other in ((fresh_right, right, left), (fresh_left, left, right)):
+                fused = functions.accumulated(product, other) if fresh else None
+                if fused is not None:  # acc + tl.dot(a, b)
+                    return fused
         name = _OPERATORS.get(type(op).__name__)
         if name is None:
             raise ProgramError("a @ b: needed tl.dot(a, b)" if isinstance(op, ast.MatMult) else f"the operator {type(op).__name__}")

@@ -39,7 +39,7 @@ def attention_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, scale,
         inverse = tl.where(total > 0, 1.0 / total, 0.0)
         o.store([b, m, h, 0], (acc * inverse[:, None]).to(o.dtype))
         if lse is not None:
-            tl.store(lse + (b * H + h) * S + rows, (top * scale + tl.log2(total)) * 0.6931471805599453, rows < S)
+            tl.store(lse + (b.to(tl.int64) * H + h) * S + rows, (top * scale + tl.log2(total)) * 0.6931471805599453, rows < S)
 
 
 def attention(q, k, v, out=None, *, causal=False, scale=None, lse=None, **launch):

@@ -18,7 +18,7 @@ class dimension(tensor):
 
     def __init__(self, owner, axis):
         self.owner, self.axis = owner, axis
-        self.dtype, self.shape, self.tiled, self.bounds, self.reshaped = dtypes.int32, (), False, None, None
+        self.dtype, self.shape, self.tiled, self.bounds, self.reshaped, self.product = dtypes.int32, (), False, None, None, None
 
     @property
     def host(self):
