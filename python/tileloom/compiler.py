@@ -47,9 +47,9 @@ class _Options(ctypes.Structure):
 class Compiled:
     """What a compilation yielded.
 
-    ptx: str, or None if not asked for. cubin: bytes, or None without ptxas. recipe: dict (docs/recipe.md), or None if not asked for. report: dict
-    (docs/report.md), or None if not asked for; report_text: the same as tables. stages: dict of IR texts by stage name, those asked for.
-    diagnostics: warnings of the compilation, "" if there were none.
+    ptx: str, or None if not asked for. cubin: bytes, or None without ptxas. recipe: dict (docs/recipe.md), or None if not asked for.
+    report: dict (docs/report.md), or None if not asked for; report_text: the same as tables. stages: dict of IR texts by stage name,
+    those asked for. diagnostics: warnings of the compilation, "" if there were none.
     """
 
     def __init__(self, ptx, cubin, recipe, report, report_text, stages, diagnostics):
@@ -86,9 +86,10 @@ def compile(text, target, *, name="<source>", ptx=True, recipe=True, cubin=None,
             line_info=False, opt_level=3, ptxas=None, ptxas_timeout=300, save_temps=None, save_passes=False, verify=False):
     """Compiles `text` for `target` (one of TARGETS).
 
-    ptx: False stops after the last of `stages`. recipe: also yield the launch recipe. cubin: True needs ptxas, None takes it if there is one, False does not run it
-    (the driver then compiles the PTX at load). stages: names out of STAGES whose IR text to keep. ptxas: path of the program.
-    ptxas_timeout: seconds. save_temps: directory for everything made on the way; save_passes: there also the IR after every pass. verify: check the IR after every pass, not only after every stage. Raises CompileError.
+    ptx: False stops after the last of `stages`. recipe: also yield the launch recipe. cubin: True needs ptxas, None takes it if
+    there is one, False does not run it (the driver then compiles the PTX at load). stages: names out of STAGES whose IR text to keep.
+    ptxas: path of the program. ptxas_timeout: seconds. save_temps: directory for everything made on the way; save_passes: there also
+    the IR after every pass. verify: check the IR after every pass, not only after every stage. Raises CompileError.
     """
     unknown = [stage for stage in stages if stage not in STAGES]
     if unknown:

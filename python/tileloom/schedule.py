@@ -1,8 +1,9 @@
 """Chooses `tl.auto` parameters on the host.
 
-`choose(kernel, arguments, legal)` is called once for each shape class. kernel: the JITFunction. arguments: {name: value} of the parameters that
-are given: a dispatch.facts.Tensor for tensors, numbers and constants as they are, a dispatch.facts.Fact for what only a signature describes. legal(constants): whether the kernel compiles with them. It gives {name: value} for every
-parameter in `kernel.automatic`, and may give "schedule", a dict for #tile.schedule.
+`choose(kernel, arguments, legal)` is called once for each combination of shapes and numbers. kernel: the JITFunction. arguments:
+{name: value} of the parameters that are given: a dispatch.facts.Tensor for tensors, numbers and constants as they are, a
+dispatch.facts.Fact for what only a signature describes. legal(constants): None if the kernel compiles with them, else the error. It gives
+{name: value} for the parameters in `kernel.automatic`, and may give "schedule", a dict for #tile.schedule.
 
 This default takes the first legal combination of a list of candidates: those of `@tl.jit(candidates={...})`, else those below.
 """

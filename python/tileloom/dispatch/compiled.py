@@ -63,7 +63,8 @@ def run_compiler(program, target, options, **more):
         with open(os.path.join(dump, f"{program.name}.tile.mlir"), "w") as file:
             file.write(program.text)
     try:
-        return compiler.compile(program.text, target, name=f"{program.name}.tile.mlir", save_temps=dump or None, save_passes=bool(dump), **options, **more)
+        return compiler.compile(program.text, target, name=f"{program.name}.tile.mlir", save_temps=dump or None,
+                                save_passes=bool(dump), **options, **more)
     except compiler.CompileError as error:
         raise errors.from_compiler(str(error)) from None
 

@@ -285,5 +285,11 @@ def _parameter(binding):
     return binding[1][1] if binding[0] == "descriptor" else binding[1]
 
 
-_COMPUTE = {"add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "floordiv": lambda a, b: int(a / b) if abs(a) < 1 << 52 else a // b,
-            "mod": lambda a, b: a - b * int(a / b), "min": min, "max": max, "cdiv": lambda a, b: -(-a // b)}
+def _divide(a, b):
+    """a / b toward zero, as the kernel divides."""
+    quotient = abs(a) // abs(b)
+    return quotient if (a < 0) == (b < 0) else -quotient
+
+
+_COMPUTE = {"add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "floordiv": _divide,
+            "mod": lambda a, b: a - b * _divide(a, b), "min": min, "max": max, "cdiv": lambda a, b: _divide(a + b - 1, b)}

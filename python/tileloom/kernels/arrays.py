@@ -47,15 +47,15 @@ def _device(tensor):
 
 def empty(like, shape, dtype):
     """A new tensor or array on the device of `like`. dtype: of the language."""
+    name = {"float8e4nv": "float8_e4m3fn", "float8e5": "float8_e5m2"}.get(dtype.name, dtype.name)
     if hasattr(like, "data_ptr"):
         torch = sys.modules["torch"]
-        names = {"float8e4nv": "float8_e4m3fn", "float8e5": "float8_e5m2"}
-        return torch.empty(shape, dtype=getattr(torch, names.get(dtype.name, dtype.name)), device=like.device)
+        return torch.empty(shape, dtype=getattr(torch, name), device=like.device)
     import numpy
     if dtype in (dtypes.bfloat16, dtypes.float8e4nv, dtypes.float8e5):
         import ml_dtypes
-        return numpy.empty(shape, getattr(ml_dtypes, {"float8e4nv": "float8_e4m3fn", "float8e5": "float8_e5m2"}.get(dtype.name, dtype.name)))
-    return numpy.empty(shape, dtype.name)
+        return numpy.empty(shape, getattr(ml_dtypes, name))
+    return numpy.empty(shape, name)
 
 
 def as_dtype(value, kernel, name):

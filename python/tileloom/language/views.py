@@ -83,7 +83,8 @@ class descriptor:
     def _store(self, coordinates, box, value, name):
         value = semantic.cast(semantic.to_tensor(value), self.dtype) if isinstance(value, (int, float)) else semantic.to_tensor(value)
         if value.dtype is not self.dtype:
-            raise ProgramError(f"{name}: the value is {describe(value)}, the view has {self.dtype}; needed equal types: convert with .to({self.name}.dtype)")
+            raise ProgramError(f"{name}: the value is {describe(value)}, the view has {self.dtype}; needed equal types: convert with "
+                               f".to({self.name}.dtype)")
         from .shapes import _reshape
         value = _reshape(value, tuple(extent for extent in box if extent != 1) or (1,)) if len(value.shape) == len(box) else value
         desc, type = self._box(box)
