@@ -113,6 +113,10 @@ template <template <class> class Op> Handler binaryFor(Ty t) {
     return nullptr;
   }
 }
+template <class T, template <class> class Mul> Step mad24(Warp &w, const Instr &in) {
+  map3<T, T, T, T>(w, in, [](T a, T b, T c) { return T(uint32_t(Mul<T>()(a, b)) + uint32_t(c)); });
+  return Step::Next;
+}
 struct MadHiSat {
   int32_t operator()(int32_t a, int32_t b, int32_t c) const {
     int64_t sum = ((int64_t(a) * b) >> 32) + c;
@@ -349,6 +353,20 @@ void registerInteger(DecodeTable &t) {
   t["rem"] = [](Decoder &d) {
     Ty ty = d.needType();
     binary(d, ty, binaryFor<Rem>(ty), 20);
+  };
+  t["mad24"] = [](Decoder &d) {
+    int part = d.takeOneOf({"lo", "hi"});
+    Ty ty = d.needType();
+    if (part < 0 || (ty != Ty::S32 && ty != Ty::U32))
+      d.fail("mad24 needs .lo or .hi, and .u32 or .s32");
+    bool s = ty == Ty::S32;
+    d.needOperands(4, 4);
+    d.in.a = d.use(d.operand(1), ty);
+    d.in.b = d.use(d.operand(2), ty);
+    d.in.c = d.use(d.operand(3), ty);
+    d.in.d = d.def(d.operand(0), ty);
+    d.emit(part ? (s ? mad24<int32_t, Mul24Hi> : mad24<uint32_t, Mul24Hi>)
+                : (s ? mad24<int32_t, Mul24Lo> : mad24<uint32_t, Mul24Lo>));
   };
   t["mul24"] = [](Decoder &d) {
     int part = d.takeOneOf({"lo", "hi"});
