@@ -67,7 +67,7 @@ bool conjuncts(Value condition, SmallVectorImpl<LinearForm> &forms) {
 
 /// A select of a tile or a constant, and what must not be negative for the tile to come through.
 struct Mask {
-  arith::SelectOp select;
+  mutable arith::SelectOp select;
   SmallVector<LinearForm> bounds; // of scalars and the induction variable
 };
 
@@ -118,18 +118,22 @@ struct Splitter {
   Value turningPoint(LinearForm bound) {
     int64_t coefficient = bound.coefficientOf(loop.getInductionVar());
     bound.terms.erase(loop.getInductionVar());
-    if (coefficient > 0) { // i >= ceil(-rest / coefficient)
-      Value rest = materialise(LinearForm().add(bound, -1));
-      return coefficient == 1 ? rest
-                              : arith::CeilDivSIOp::create(builder, loc, rest, constant(coefficient))
-                                    .getResult();
-    }
-    Value rest = materialise(bound); // i <= floor(rest / -coefficient)
-    Value last = coefficient == -1
-                     ? rest
-                     : arith::FloorDivSIOp::create(builder, loc, rest, constant(-coefficient))
-                           .getResult();
+    if (coefficient > 0) // i >= ceil(-rest / coefficient)
+      return floorDivide(materialise(LinearForm::of(coefficient - 1).add(bound, -1)), coefficient);
+    Value last = floorDivide(materialise(bound), -coefficient); // i <= floor(rest / -coefficient)
     return arith::AddIOp::create(builder, loc, last, constant(1));
+  }
+
+  Value floorDivide(Value dividend, int64_t divisor) {
+    if (divisor == 1)
+      return dividend;
+    if (llvm::isPowerOf2_64(divisor))
+      return arith::ShRSIOp::create(builder, loc, dividend, constant(llvm::Log2_64(divisor)));
+    Value quotient = arith::DivSIOp::create(builder, loc, dividend, constant(divisor));
+    Value whole = arith::MulIOp::create(builder, loc, quotient, constant(divisor));
+    Value above = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sgt, whole, dividend);
+    Value one = arith::SubIOp::create(builder, loc, quotient, constant(1));
+    return arith::SelectOp::create(builder, loc, above, one, quotient);
   }
 
   scf::ForOp part(Value lower, Value upper, ValueRange inits, bool masked,
