@@ -6,6 +6,8 @@
 // consecutive loops with the masks (before, after) and without (between), which hand their
 // carried values on.
 //
+// Comparisons that stay are rewritten to compare positions with scalars.
+//
 // The range comes from interval arithmetic on the comparison's two sides; its ends are computed at
 // run time and clamped to the loop.
 //
@@ -93,6 +95,59 @@ std::optional<Mask> maskOf(arith::SelectOp select, scf::ForOp loop) {
   return mask;
 }
 
+Value constant(OpBuilder &builder, Location loc, int64_t value) {
+  return arith::ConstantIntOp::create(builder, loc, value, 32);
+}
+
+Value materialise(OpBuilder &builder, Location loc, const LinearForm &form) {
+  Value sum;
+  for (auto [value, coefficient] : form.terms) {
+    Value term = value;
+    if (coefficient != 1)
+      term = arith::MulIOp::create(builder, loc, value, constant(builder, loc, coefficient));
+    sum = sum ? arith::AddIOp::create(builder, loc, sum, term).getResult() : term;
+  }
+  if (sum && form.constant == 0)
+    return sum;
+  Value rest = constant(builder, loc, form.constant);
+  return sum ? arith::AddIOp::create(builder, loc, sum, rest).getResult() : rest;
+}
+
+/// Compares a position with a scalar (or with another position and a scalar), whatever sums the
+/// program has on the two sides: no arithmetic is left for each element.
+void simplify(arith::CmpIOp compare) {
+  SmallVector<LinearForm> forms;
+  auto type = dyn_cast<RankedTensorType>(compare.getLhs().getType());
+  if (!type || !type.getElementType().isInteger(32) || !conjuncts(compare.getResult(), forms))
+    return;
+  LinearForm rest = forms.front();
+  nv::IndexOp below, above; // with coefficients -1 and 1
+  for (auto [value, coefficient] : forms.front().terms) {
+    if (value.getType().isInteger(32))
+      continue;
+    auto index = value.getDefiningOp<nv::IndexOp>();
+    nv::IndexOp &place = coefficient < 0 ? below : above;
+    if (!index || index.getType() != type || std::abs(coefficient) != 1 || place)
+      return;
+    place = index;
+    rest.terms.erase(value);
+  }
+  if (!below && !above)
+    return;
+  OpBuilder builder(compare);
+  Location loc = compare.getLoc();
+  LinearForm bound = below ? rest : LinearForm().add(rest, -1);
+  Value limit =
+      nv::SplatOp::create(builder, loc, type, materialise(builder, loc, bound));
+  if (below && above)
+    limit = arith::AddIOp::create(builder, loc, above, limit);
+  auto predicate = below ? arith::CmpIPredicate::sle : arith::CmpIPredicate::sge;
+  Value result = arith::CmpIOp::create(builder, loc, predicate,
+                                       below ? below.getResult() : above.getResult(), limit);
+  compare.replaceAllUsesWith(result);
+  compare.erase();
+}
+
 struct Splitter {
   scf::ForOp loop;
   OpBuilder builder;
@@ -100,18 +155,8 @@ struct Splitter {
 
   explicit Splitter(scf::ForOp loop) : loop(loop), builder(loop), loc(loop.getLoc()) {}
 
-  Value constant(int64_t value) { return arith::ConstantIntOp::create(builder, loc, value, 32); }
-
-  Value materialise(const LinearForm &form) {
-    Value sum = constant(form.constant);
-    for (auto [value, coefficient] : form.terms) {
-      Value term = coefficient == 1
-                       ? value
-                       : arith::MulIOp::create(builder, loc, value, constant(coefficient)).getResult();
-      sum = arith::AddIOp::create(builder, loc, sum, term);
-    }
-    return sum;
-  }
+  Value constant(int64_t value) { return ::constant(builder, loc, value); }
+  Value materialise(const LinearForm &form) { return ::materialise(builder, loc, form); }
 
   /// The first iteration from which `bound` >= 0 holds (its coefficient is positive), or the first from
   /// which it does not (negative).
@@ -196,6 +241,13 @@ struct SplitMasks : tileloom::warp::impl::WarpSplitMasksBase<SplitMasks> {
     });
     for (scf::ForOp loop : loops)
       visit(loop);
+    SmallVector<arith::CmpIOp> compares;
+    getOperation()->walk([&](arith::CmpIOp compare) {
+      if (compare->getParentOfType<RoleOp>())
+        compares.push_back(compare);
+    });
+    for (arith::CmpIOp compare : compares)
+      simplify(compare);
   }
 
   void visit(scf::ForOp loop) {
