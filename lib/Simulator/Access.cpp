@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Access.h"
+#include "tileloom/Simulator/Swizzle.h"
 
 #include <cstdio>
 
@@ -149,6 +150,7 @@ static AccessRecord recordOf(Warp &w, const Actor &actor) {
   r.warp = uint16_t(w.id);
   r.globalCta = uint32_t(w.cta->linear);
   r.async = actor.async;
+  r.layout = actor.layout;
   r.what = opcodeName(w, actor);
   return r;
 }
@@ -186,6 +188,12 @@ static void reportConflict(Warp &w, const AccessCheck &check, const SharedPlace 
   case Conflict::ReadWrite:
     text = me + " overwrites " + at + ", which may still be read by " + other;
     break;
+  case Conflict::Layout:
+    kind = "swizzle-mismatch";
+    text = me + " reads " + at + " with swizzle " + swizzleName(Swizzle(actor.layout - 1)) + "; " +
+           other + " wrote it with swizzle " +
+           swizzleName(Swizzle(c.records[check.other].layout - 1));
+    break;
   default:
     kind = "missing-proxy-fence";
     text = me + " touches " + at + " through the asynchronous proxy; it was accessed by " + other +
@@ -204,6 +212,7 @@ void noteShared(Warp &w, const SharedPlace &p, uint32_t bytes, Mode mode, const 
   Access a;
   a.actor = actor.id;
   a.async = actor.async;
+  a.layout = actor.layout;
   a.strict = c.checking(CheckStrict);
   a.clocks = &w.clocks;
   if (races) {

@@ -56,8 +56,10 @@ Step init(Warp &w, const Instr &in) {
     info.initLine = in.line;
     info.initActor = w.actor;
     info.initEpoch = w.clocks.empty() ? 0 : w.clocks.seen[w.actor];
-    info.firstPhase = info.phase;
+    info.firstPhase = info.copiesPhase = info.waitedPhase = info.phase;
     info.time = w.time;
+    info.initFenced = false;
+    w.initialised.push_back({&cta, p.offset});
   });
   madeProgress(w);
   return Step::Next;
@@ -105,6 +107,8 @@ Step arrive(Warp &w, const Instr &in) {
     if (!b)
       return;
     BarrierInfo &info = *b.info();
+    if (b.cta != w.cta)
+      needInitFence(w, b, int(lane));
     ArriveOptions o;
     o.expectTx = in.sub & ExpectTx;
     o.drop = in.sub & Drop;
@@ -169,8 +173,10 @@ Step wait(Warp &w, const Instr &in) {
     last = info;
     address = a;
     parity = p;
-    if (done)
+    if (done) {
       ready = std::max(ready, info->doneTime);
+      info->waitedPhase = info->phase;
+    }
     result |= uint32_t(done) << lane;
   });
   bool all = (result & w.active) == w.active;

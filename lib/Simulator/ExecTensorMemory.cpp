@@ -80,7 +80,7 @@ Actor tensorStream(Warp &w, const char *what) {
 }
 
 void noteTensor(Warp &w, Cta &cta, uint32_t lane, uint32_t column, uint32_t columns, Mode mode,
-                const Actor &actor) {
+                const Actor &actor, const Clocks *clocks) {
   TensorMemory &t = tensorOf(cta);
   if (!t.shadow)
     return;
@@ -105,7 +105,7 @@ void noteTensor(Warp &w, Cta &cta, uint32_t lane, uint32_t column, uint32_t colu
     r.what = actor.what ? actor.what : "tcgen05";
     a.record = c.records.add(r);
   }
-  a.clocks = &w.tensorSeen;
+  a.clocks = clocks ? clocks : &w.tensorSeen;
   uint32_t offset = 4 * (lane * TensorMemory::Columns + column);
   AccessCheck check = mode == Mode::Write ? t.shadow->write(offset, 4 * columns, a, races)
                                           : t.shadow->read(offset, 4 * columns, a, races,
@@ -175,6 +175,8 @@ Step alloc(Warp &w, const Instr &in) {
 
 Step dealloc(Warp &w, const Instr &in) {
   tensorGroup(w, in.sub);
+  if (in.sub == 2) // PTX ISA 9.7.16.7.1: the peer must not have exited
+    pairOf(w);
   TensorMemory &t = tensorOf(*w.cta);
   uint32_t address = w.reg<uint32_t>(in.a)[w.firstLane()],
            columns = w.reg<uint32_t>(in.b)[w.firstLane()];
@@ -185,6 +187,10 @@ Step dealloc(Warp &w, const Instr &in) {
       report(w, "tensor-alloc",
              "dealloc of " + std::to_string(columns) + " columns; " + std::to_string(a.columns) +
                  " were allocated there at line " + std::to_string(a.line));
+    Actor actor = genericActor(w);
+    actor.what = "tcgen05.dealloc";
+    for (uint32_t lane = 0; lane < TensorMemory::Lanes && t.shadow; ++lane)
+      noteTensor(w, *w.cta, lane, a.column, a.columns, Mode::Write, actor, &w.clocks);
     a.live = false;
     std::fill(t.owner.begin() + a.column, t.owner.begin() + a.column + a.columns, uint16_t(0));
     if (t.shadow)

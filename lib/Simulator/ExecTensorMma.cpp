@@ -140,12 +140,14 @@ bool note(Warp &w, const Operation &o) {
     bool ok = true;
     auto read = [&](const MatrixDescriptor &desc, Major major, uint8_t container, unsigned rows) {
       unsigned bytes = container ? container : 1, k = container ? d.k : d.k / 2, chunk = 16 / bytes;
+      Actor reader = actor;
+      reader.layout = uint8_t(1 + unsigned(desc.swizzle));
       auto one = [&](unsigned row, unsigned kk) {
         uint32_t at = elementAddress(desc, major, bytes, row, kk);
         SharedPlace p = sharedPlace(w, cta.rank << 24 | at, 16, 1, true, -1, "tcgen05.mma");
         ok &= bool(p);
         if (p)
-          noteShared(w, p, 16, Mode::Read, actor, -1);
+          noteShared(w, p, 16, Mode::Read, reader, -1);
       };
       if (major == Major::K) {
         for (unsigned row = 0; row < rows && ok; ++row)
@@ -178,6 +180,11 @@ bool note(Warp &w, const Operation &o) {
         noteTensor(w, cta, lane, o.dColumn, columns, Mode::Read, actor);
       noteTensor(w, cta, lane, o.dColumn, columns, Mode::Write, actor);
     }
+    if (d.scalesPerRow)
+      for (unsigned lane = 0; lane < 128; ++lane) {
+        noteTensor(w, cta, lane, o.scaleA & 0xFFFF, (m1 + 31) / 32, Mode::Read, actor);
+        noteTensor(w, cta, lane, o.scaleB & 0xFFFF, (d.n + 31) / 32, Mode::Read, actor);
+      }
     if (o.aInTensor)
       for (unsigned row = 0; row < d.m; ++row) {
         TmemBits at = tmemA(o.layout, row, 0, 8, o.aTensor >> 16);

@@ -162,6 +162,9 @@ static void checkRegisters(Warp &w, const Instr &in, uint32_t m) {
     return;
   for (unsigned i = in.uses, n = in.uses + in.defs; i < n; ++i)
     w.fenceMark[refs[i]] = w.wgmmaFences;
+  if (w.wgmmaFences)
+    for (unsigned i = 0; i < in.uses; ++i)
+      w.readMark[refs[i]] = w.wgmmaFences;
   uint32_t gets = in.flags & FlagMove ? m & ~missing : m;
   for (unsigned i = in.uses, n = in.uses + in.defs; i < n; ++i)
     w.written[refs[i]] = (w.written[refs[i]] & ~m) | gets;

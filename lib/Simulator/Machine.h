@@ -119,11 +119,12 @@ struct Warp {
   std::deque<std::vector<uint32_t>> wgmmaGroupRegs;
   std::vector<uint32_t> wgmmaOpenRegs; // registers of the open group
   uint32_t wgmmaFences = 0;
-  std::vector<uint32_t> fenceMark; // by register: wgmmaFences at its last write
+  std::vector<uint32_t> fenceMark, readMark; // by register: wgmmaFences at its last write, read
   struct Copy {
     uint64_t id;       // in the asynchronous queue
     uint32_t sequence; // epoch of the warp's bulk stream
     uint64_t time;
+    uint32_t line;
   };
   struct BulkState {
     std::vector<Copy> open;               // not yet committed
@@ -139,7 +140,9 @@ struct Warp {
   bool tensorStores = false;
   uint32_t maxRegisters = 0;
   uint64_t clusterToken = 0;
-  bool clusterArrived = false;
+  bool clusterArrived = false; // at a barrier.cluster that it has not waited for
+  uint32_t clusterWaited = 0;  // lanes that have
+  std::vector<std::pair<Cta *, uint32_t>> initialised; // mbarriers since the last fence that covers them
 
   template <class T> T *reg(int32_t slot) { return reinterpret_cast<T *>(regs + slot); }
   uint32_t predicate(int32_t slot) const { return *reinterpret_cast<uint32_t *>(regs + slot); }
@@ -171,6 +174,9 @@ struct BarrierInfo {
   Clocks clocks, done;
   uint64_t time = 0, doneTime = 0; // of the last arrival; of the last completion
   uint32_t initLine = 0;
+  bool initFenced = false;                   // a fence followed the initialisation
+  uint64_t copiesPhase = 0, waitedPhase = 0; // last phase with copies; last phase waited for
+  uint32_t copyLine = 0;                     // of the youngest copy
 };
 
 struct TensorMemory; // ExecTensor.cpp

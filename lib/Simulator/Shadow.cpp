@@ -77,6 +77,10 @@ AccessCheck SharedShadow::read(uint32_t offset, uint32_t bytes, const Access &ac
         } else if (!proxied(c.writer, access)) {
           if (result.conflict == Conflict::None)
             result = {Conflict::NoProxyFence, at, c.writer};
+        } else if (access.layout && table[c.writer].layout &&
+                   access.layout != table[c.writer].layout) {
+          if (result.conflict == Conflict::None)
+            result = {Conflict::Layout, at, c.writer};
         } else {
           okWriter = c.writer;
         }

@@ -39,7 +39,8 @@ enum class Conflict : uint8_t {
   WriteRead,
   WriteWrite,
   ReadWrite,
-  NoProxyFence
+  NoProxyFence,
+  Layout
 };
 
 struct AccessCheck {
@@ -53,6 +54,7 @@ struct Access {
   uint32_t record = 0;
   uint32_t actor = 0;
   bool async = false;
+  uint8_t layout = 0;
   bool strict = false; // an asynchronous overwrite after a generic read needs a proxy fence too
   const Clocks *clocks = nullptr;
 };

@@ -5,6 +5,36 @@
 
 include "mlir/Pass/PassBase.td"
 
+def WarpPartition : Pass<"warp-partition"> {
+  let summary = "Decide which role performs each operation of a tile kernel";
+  let options = [Option<"chip", "chip", "std::string", "\"sm_90a\"", "Target, such as sm_90a">];
+}
+
+def WarpInsertRings : Pass<"warp-insert-rings"> {
+  let summary = "Put tiles that cross roles into buffers, and products on the tensor core";
+  let options = [Option<"chip", "chip", "std::string", "\"sm_90a\"", "Target, such as sm_90a">];
+  let dependentDialects = ["::tileloom::nv::NVDialect", "::tileloom::warp::WarpDialect", "::mlir::arith::ArithDialect"];
+}
+
+def WarpSplitRoles : Pass<"warp-split-roles"> {
+  let summary = "Split a partitioned kernel into one program for each role";
+  let dependentDialects = ["::tileloom::warp::WarpDialect", "::mlir::arith::ArithDialect"];
+}
+
+def WarpSplitReplicas : Pass<"warp-split-replicas"> {
+  let summary = "Share the work of a role among its replicas";
+  let dependentDialects = ["::tileloom::warp::WarpDialect", "::mlir::arith::ArithDialect"];
+}
+
+def WarpNarrowTensorMemory : Pass<"warp-narrow-tensor-memory"> {
+  let summary = "Read tensor memory in the pieces that are used";
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+def WarpPlanBuffers : Pass<"warp-plan-buffers"> {
+  let summary = "Decide the depths of rings and the registers of roles";
+}
+
 def WarpExpandStores : Pass<"warp-expand-stores"> {
   let summary = "Expand warp.store into ring operations, a local store and a TMA store";
   let dependentDialects = ["::tileloom::nv::NVDialect"];

@@ -189,7 +189,7 @@ struct Splitter {
     copy.setUpperBound(upper);
     copy.getInitArgsMutable().assign(inits);
     if (!masked)
-      for (const Mask &mask : masks) {
+      for (Mask mask : masks) {
         auto select = cast<arith::SelectOp>(mapping.lookup(mask.select.getOperation()));
         select.getResult().replaceAllUsesWith(select.getTrueValue());
         select.erase();

@@ -1,0 +1,71 @@
+"""What the wrappers need of torch tensors and NumPy arrays alike."""
+
+import sys
+
+from ..dispatch import facts
+from ..language import dtypes
+from ..runtime.errors import ArgumentError
+
+HALF = (dtypes.float16, dtypes.bfloat16)
+
+
+def facts_of(value, kernel, name):
+    """facts.Tensor of an argument; refuses anything else."""
+    found = facts.tensor_of(value, f"{kernel}: '{name}'")
+    if found is None:
+        raise ArgumentError(f"{kernel}: '{name}' is of type {type(value).__name__}; needed a tensor")
+    return found
+
+
+def require(condition, kernel, name, found, needed):
+    if not condition:
+        raise ArgumentError(f"{kernel}: '{name}' {found}; needed {needed}")
+
+
+def require_rank(tensor, rank, kernel, name, needed):
+    require(len(tensor.shape) == rank, kernel, name, f"has shape {list(tensor.shape)}", needed)
+
+
+def require_type(tensor, types, kernel, name):
+    require(tensor.dtype in types, kernel, name, f"is of {tensor.dtype}", " or ".join(t.name for t in types))
+
+
+def require_shape(tensor, shape, kernel, name, why):
+    require(tuple(tensor.shape) == tuple(shape), kernel, name, f"has shape {list(tensor.shape)}", f"{list(shape)}, {why}")
+
+
+def require_device(reference, others, kernel):
+    """All tensors on the device of the first."""
+    name, first = reference
+    for other, tensor in others.items():
+        require(tensor.device == first.device, kernel, other, f"is on {_device(tensor)}", f"{_device(first)}, where '{name}' is")
+
+
+def _device(tensor):
+    return "the CPU" if tensor.device == -1 else f"CUDA device {tensor.device}"
+
+
+def empty(like, shape, dtype):
+    """A new tensor or array on the device of `like`. dtype: of the language."""
+    if hasattr(like, "data_ptr"):
+        torch = sys.modules["torch"]
+        names = {"float8e4nv": "float8_e4m3fn", "float8e5": "float8_e5m2"}
+        return torch.empty(shape, dtype=getattr(torch, names.get(dtype.name, dtype.name)), device=like.device)
+    import numpy
+    if dtype in (dtypes.bfloat16, dtypes.float8e4nv, dtypes.float8e5):
+        import ml_dtypes
+        return numpy.empty(shape, getattr(ml_dtypes, {"float8e4nv": "float8_e4m3fn", "float8e5": "float8_e5m2"}.get(dtype.name, dtype.name)))
+    return numpy.empty(shape, dtype.name)
+
+
+def as_dtype(value, kernel, name):
+    """A type of the language out of one of torch's or NumPy's, or a name."""
+    try:
+        return dtypes.named(getattr(value, "name", None) or getattr(value, "__name__", None) or value)
+    except Exception:
+        raise ArgumentError(f"{kernel}: '{name}' is {value!r}; needed an element type") from None
+
+
+def swapped(value):
+    """The transposed view of a matrix."""
+    return value.T
