@@ -78,6 +78,7 @@ typedef struct TileloomPrediction {
   double productClocks, copyClocks, otherClocks, turnClocks;
   double bytes; ///< through L2
   int64_t stages;
+  int64_t raster; ///< a better `raster` than the default, or 0
   char reason[160]; ///< why the schedule cannot be used; "" if it can
 } TileloomPrediction;
 

@@ -78,6 +78,7 @@ int32_t predict(llvm::StringRef source, llvm::StringRef target, const char *sche
   prediction.turnClocks = found.turnClocks;
   prediction.bytes = found.bytes;
   prediction.stages = found.stages;
+  prediction.raster = found.raster;
   setReason(prediction, found.reason);
   return 0;
 }

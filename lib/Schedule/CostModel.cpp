@@ -174,6 +174,7 @@ public:
       takesTurns = schedule.word("use") == StringRef("pingpong");
       stages = schedule.integer("stages").value_or(0);
       piece = schedule.integer("epilogue").value_or(0);
+      reverse = schedule.word("order") == StringRef("reverse");
     }
   }
 
@@ -202,6 +203,9 @@ public:
     double busy = std::min<double>(machine.processors, result.tiles);
     double dram = std::min(machine.dramBytes, busy * machine.dramBytesPerProcessor);
     result.bytes = through;
+    // Tiles walk down a section of rows before the next column: sections whose streams fit L2.
+    if (reverse && stream > 0)
+      result.raster = std::clamp<int64_t>(int64_t(machine.cacheBytes / (2 * stream)), 1, 64);
     result.microseconds =
         std::max({clocks / machine.clocksPerMicrosecond, distinct / dram + machine.base,
                   through / machine.l2Bytes + machine.base});
@@ -375,8 +379,11 @@ private:
         }
       }
     }
-    if (isa<tile::LoadOp>(op))
+    if (isa<tile::LoadOp>(op)) {
       through += all;
+      if (auto loop = op->getParentOfType<scf::ForOp>())
+        stream += bytesOf(type) * tripsOf(loop);
+    }
     distinct += own;
   }
 
@@ -392,7 +399,8 @@ private:
   const Machine &machine;
   Evaluator evaluate;
   int64_t replicas = 1, stages = 0, piece = 0;
-  bool takesTurns = false;
+  bool takesTurns = false, reverse = false;
+  double stream = 0; // bytes that one (middle) tile loads in loops
   double through = 0, distinct = 0;
 };
 

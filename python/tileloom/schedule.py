@@ -29,7 +29,7 @@ class Prediction(ctypes.Structure):
 
     _fields_ = [("microseconds", ctypes.c_double), ("tiles", ctypes.c_double), ("waves", ctypes.c_double),
                 ("product_clocks", ctypes.c_double), ("copy_clocks", ctypes.c_double), ("other_clocks", ctypes.c_double),
-                ("turn_clocks", ctypes.c_double), ("bytes", ctypes.c_double), ("stages", ctypes.c_int64), ("reason", ctypes.c_char * 160)]
+                ("turn_clocks", ctypes.c_double), ("bytes", ctypes.c_double), ("stages", ctypes.c_int64), ("raster", ctypes.c_int64), ("reason", ctypes.c_char * 160)]
 
 
 def predict(text, target, schedule, values):
@@ -84,6 +84,8 @@ def ranked(kernel, arguments, emit, target, schedule=None):
 def choose(kernel, arguments, legal, emit, target, schedule=None):
     error = None
     for prediction, constants, own in ranked(kernel, arguments, emit, target, schedule)[:_TRIALS]:
+        if prediction.raster and "raster" not in (schedule or {}):
+            own = {**own, "raster": prediction.raster}
         wrong = legal(constants, own)
         if wrong is None:
             return {**constants, "schedule": own}

@@ -34,6 +34,7 @@ struct Machine {
   double dramBytes = 4566e3;       ///< per microsecond
   double dramBytesPerProcessor = 61.0e3;
   double l2Bytes = 11004e3; ///< per microsecond
+  double cacheBytes = 32e6; ///< of L2, for what tiles stream again and again
   double base = 4.4;        ///< microseconds of the smallest kernel bound by memory
   int64_t registers = 205;  ///< of a thread, for sums and operands
   bool tensorMemory = false;
@@ -47,7 +48,8 @@ struct Prediction {
   double tiles = 0, waves = 0;
   double productClocks = 0, copyClocks = 0, otherClocks = 0, turnClocks = 0; ///< of one tile
   int64_t stages = 0;
-  double bytes = 0; ///< through L2
+  double bytes = 0;   ///< through L2
+  int64_t raster = 0; ///< rows of tiles whose streams fit L2 together, where the order matters
 };
 
 /// `kernel`: a tile program whose schedule is assigned (tile-assign-schedule). `arguments`: values
