@@ -4,8 +4,9 @@
 // and new value of a running maximum or minimum. Out: the multiplication under a vote of the warp,
 // taken where some factor is not one. A maximum seldom grows, so most iterations skip it.
 //
-// The vote is on the factors themselves and unordered (a NaN is multiplied), so the result is the
-// same to the bit. Small tiles are multiplied anyway.
+// The vote is on the factors themselves, or on their exponents, which are there earlier; exp2 of zero
+// is one. It is unordered (a NaN is multiplied), so the result is the same to the bit. Small tiles are
+// multiplied anyway.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -127,10 +128,13 @@ struct GuardScales : tileloom::warp::impl::WarpGuardScalesBase<GuardScales> {
     Location loc = op.getLoc();
     Value factor = factors.getSource();
     auto type = cast<RankedTensorType>(factor.getType());
-    Attribute one = builder.getFloatAttr(type.getElementType(), 1.0);
-    Value ones = arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, one));
+    Operation *power = factor.getDefiningOp();
+    bool isPower = isa<math::Exp2Op, math::ExpOp>(power);
+    Value compared = isPower ? power->getOperand(0) : factor;
+    Attribute neutral = builder.getFloatAttr(type.getElementType(), isPower ? 0.0 : 1.0);
+    Value none = arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, neutral));
     Value differs =
-        arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNE, factor, ones);
+        arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNE, compared, none);
     Value any = nv::WarpAnyOp::create(builder, loc, builder.getI1Type(), differs);
     auto branch = scf::IfOp::create(builder, loc, op->getResultTypes(), any, /*withElse=*/true);
     builder.setInsertionPointToEnd(branch.thenBlock());

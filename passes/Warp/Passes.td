@@ -119,4 +119,16 @@ def WarpSplitMasks : Pass<"warp-split-masks"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def WarpStageRole : Pass<"warp-stage-role"> {
+  let summary = "Order synchronous work by rows while a product is in flight";
+  let description = [{
+    Between the wait for one product and the wait for another one in flight: slices the work by the rows that each thread holds,
+    lists it so that the unit with most work starts early, and pins the second wait behind the work before it (`nv.wgmma.wait ...
+    after`). `fraction` of the last rows' work for that unit comes before the wait. `warp.stage = "off"` on a loop keeps it.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+  let options = [
+    Option<"fraction", "fraction", "double", "0.25", "Share of the last row slot's work before the pinned wait">];
+}
+
 #endif // TILELOOM_PASSES_WARP_PASSES_TD

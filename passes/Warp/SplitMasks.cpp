@@ -6,6 +6,8 @@
 // consecutive loops with the masks (before, after) and without (between), which hand their
 // carried values on.
 //
+// Comparisons that stay are rewritten to compare positions with scalars.
+//
 // The range comes from interval arithmetic on the comparison's two sides; its ends are computed at
 // run time and clamped to the loop.
 //
@@ -67,7 +69,7 @@ bool conjuncts(Value condition, SmallVectorImpl<LinearForm> &forms) {
 
 /// A select of a tile or a constant, and what must not be negative for the tile to come through.
 struct Mask {
-  arith::SelectOp select;
+  mutable arith::SelectOp select;
   SmallVector<LinearForm> bounds; // of scalars and the induction variable
 };
 
@@ -93,6 +95,59 @@ std::optional<Mask> maskOf(arith::SelectOp select, scf::ForOp loop) {
   return mask;
 }
 
+Value constant(OpBuilder &builder, Location loc, int64_t value) {
+  return arith::ConstantIntOp::create(builder, loc, value, 32);
+}
+
+Value materialise(OpBuilder &builder, Location loc, const LinearForm &form) {
+  Value sum;
+  for (auto [value, coefficient] : form.terms) {
+    Value term = value;
+    if (coefficient != 1)
+      term = arith::MulIOp::create(builder, loc, value, constant(builder, loc, coefficient));
+    sum = sum ? arith::AddIOp::create(builder, loc, sum, term).getResult() : term;
+  }
+  if (sum && form.constant == 0)
+    return sum;
+  Value rest = constant(builder, loc, form.constant);
+  return sum ? arith::AddIOp::create(builder, loc, sum, rest).getResult() : rest;
+}
+
+/// Compares a position with a scalar (or with another position and a scalar), whatever sums the
+/// program has on the two sides: no arithmetic is left for each element.
+void simplify(arith::CmpIOp compare) {
+  SmallVector<LinearForm> forms;
+  auto type = dyn_cast<RankedTensorType>(compare.getLhs().getType());
+  if (!type || !type.getElementType().isInteger(32) || !conjuncts(compare.getResult(), forms))
+    return;
+  LinearForm rest = forms.front();
+  nv::IndexOp below, above; // with coefficients -1 and 1
+  for (auto [value, coefficient] : forms.front().terms) {
+    if (value.getType().isInteger(32))
+      continue;
+    auto index = value.getDefiningOp<nv::IndexOp>();
+    nv::IndexOp &place = coefficient < 0 ? below : above;
+    if (!index || index.getType() != type || std::abs(coefficient) != 1 || place)
+      return;
+    place = index;
+    rest.terms.erase(value);
+  }
+  if (!below && !above)
+    return;
+  OpBuilder builder(compare);
+  Location loc = compare.getLoc();
+  LinearForm bound = below ? rest : LinearForm().add(rest, -1);
+  Value limit =
+      nv::SplatOp::create(builder, loc, type, materialise(builder, loc, bound));
+  if (below && above)
+    limit = arith::AddIOp::create(builder, loc, above, limit);
+  auto predicate = below ? arith::CmpIPredicate::sle : arith::CmpIPredicate::sge;
+  Value result = arith::CmpIOp::create(builder, loc, predicate,
+                                       below ? below.getResult() : above.getResult(), limit);
+  compare.replaceAllUsesWith(result);
+  compare.erase();
+}
+
 struct Splitter {
   scf::ForOp loop;
   OpBuilder builder;
@@ -100,36 +155,30 @@ struct Splitter {
 
   explicit Splitter(scf::ForOp loop) : loop(loop), builder(loop), loc(loop.getLoc()) {}
 
-  Value constant(int64_t value) { return arith::ConstantIntOp::create(builder, loc, value, 32); }
-
-  Value materialise(const LinearForm &form) {
-    Value sum = constant(form.constant);
-    for (auto [value, coefficient] : form.terms) {
-      Value term = coefficient == 1
-                       ? value
-                       : arith::MulIOp::create(builder, loc, value, constant(coefficient)).getResult();
-      sum = arith::AddIOp::create(builder, loc, sum, term);
-    }
-    return sum;
-  }
+  Value constant(int64_t value) { return ::constant(builder, loc, value); }
+  Value materialise(const LinearForm &form) { return ::materialise(builder, loc, form); }
 
   /// The first iteration from which `bound` >= 0 holds (its coefficient is positive), or the first from
   /// which it does not (negative).
   Value turningPoint(LinearForm bound) {
     int64_t coefficient = bound.coefficientOf(loop.getInductionVar());
     bound.terms.erase(loop.getInductionVar());
-    if (coefficient > 0) { // i >= ceil(-rest / coefficient)
-      Value rest = materialise(LinearForm().add(bound, -1));
-      return coefficient == 1 ? rest
-                              : arith::CeilDivSIOp::create(builder, loc, rest, constant(coefficient))
-                                    .getResult();
-    }
-    Value rest = materialise(bound); // i <= floor(rest / -coefficient)
-    Value last = coefficient == -1
-                     ? rest
-                     : arith::FloorDivSIOp::create(builder, loc, rest, constant(-coefficient))
-                           .getResult();
+    if (coefficient > 0) // i >= ceil(-rest / coefficient)
+      return floorDivide(materialise(LinearForm::of(coefficient - 1).add(bound, -1)), coefficient);
+    Value last = floorDivide(materialise(bound), -coefficient); // i <= floor(rest / -coefficient)
     return arith::AddIOp::create(builder, loc, last, constant(1));
+  }
+
+  Value floorDivide(Value dividend, int64_t divisor) {
+    if (divisor == 1)
+      return dividend;
+    if (llvm::isPowerOf2_64(divisor))
+      return arith::ShRSIOp::create(builder, loc, dividend, constant(llvm::Log2_64(divisor)));
+    Value quotient = arith::DivSIOp::create(builder, loc, dividend, constant(divisor));
+    Value whole = arith::MulIOp::create(builder, loc, quotient, constant(divisor));
+    Value above = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sgt, whole, dividend);
+    Value one = arith::SubIOp::create(builder, loc, quotient, constant(1));
+    return arith::SelectOp::create(builder, loc, above, one, quotient);
   }
 
   scf::ForOp part(Value lower, Value upper, ValueRange inits, bool masked,
@@ -192,6 +241,13 @@ struct SplitMasks : tileloom::warp::impl::WarpSplitMasksBase<SplitMasks> {
     });
     for (scf::ForOp loop : loops)
       visit(loop);
+    SmallVector<arith::CmpIOp> compares;
+    getOperation()->walk([&](arith::CmpIOp compare) {
+      if (compare->getParentOfType<RoleOp>())
+        compares.push_back(compare);
+    });
+    for (arith::CmpIOp compare : compares)
+      simplify(compare);
   }
 
   void visit(scf::ForOp loop) {
