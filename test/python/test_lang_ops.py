@@ -199,7 +199,7 @@ def test_tensor_descriptor():
     bindings = program(descriptor, signature, BM=64, BN=32).bindings
     scalar = [("argument", ("scalar", name)) for name in ("M", "N", "stride")]
     assert bindings[0][:5] == ("descriptor", ("pointer", "a"), 0, (scalar[0], scalar[1]), (scalar[2], 1))
-    assert bindings[2][2] == ("mul", scalar[0], 4)
+    assert len(bindings) == 2 and bindings[1][2] == ("mul", scalar[0], 4)
 
 
 @tl.jit
