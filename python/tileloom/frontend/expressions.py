@@ -2,6 +2,7 @@
 
 import ast
 import builtins
+import re
 import types
 
 from ..language import control, dtypes, functions, semantic
@@ -11,6 +12,7 @@ from .errors import ProgramError
 
 _OPERATORS = {"Add": "add", "Sub": "sub", "Mult": "mul", "Div": "div", "FloorDiv": "floordiv", "Mod": "mod", "BitAnd": "and",
               "BitOr": "or", "BitXor": "xor", "LShift": "shl", "RShift": "shr", "Pow": "pow"}
+_WRONG_CALL = re.compile(r"\w+\(\) (missing|takes|got) .*argument")
 _COMPARISONS = {"Lt": "lt", "LtE": "le", "Gt": "gt", "GtE": "ge", "Eq": "eq", "NotEq": "ne"}
 _REFUSED = {"JoinedStr": "f-strings", "ListComp": "comprehensions: use tl.static_range", "SetComp": "comprehensions", "DictComp":
             "comprehensions", "GeneratorExp": "generators", "Lambda": "lambda: define a function with @tl.jit", "Dict": "dictionaries",
@@ -65,12 +67,12 @@ class Expressions:
         if name is None:
             raise ProgramError("a @ b: needed tl.dot(a, b)" if isinstance(op, ast.MatMult) else f"the operator {type(op).__name__}")
         sequences = [isinstance(value, (tuple, list, str)) for value in (left, right)]
-        if any(sequences) and not isinstance(left, tensor) and not isinstance(right, tensor):
-            if name == "add" and all(sequences):
-                return tuple(left) + tuple(right) if not isinstance(left, str) else left + right
-            if name == "mul":
-                return left * right
         try:
+            if any(sequences) and not isinstance(left, tensor) and not isinstance(right, tensor):
+                if name == "add" and all(sequences):
+                    return tuple(left) + tuple(right) if not isinstance(left, str) else left + right
+                if name == "mul":
+                    return left * right
             return semantic.binary(name, left, right)
         except (ZeroDivisionError, OverflowError, TypeError, ValueError) as error:
             raise ProgramError(f"{describe(left)} {semantic._SIGN[name]} {describe(right)}: {error}") from None
@@ -109,6 +111,8 @@ class Expressions:
         if isinstance(op, (ast.In, ast.NotIn)):
             if isinstance(left, tensor) or not isinstance(right, (tuple, list, str)):
                 raise ProgramError(f"{describe(left)} in {describe(right)}; needed compile-time values")
+            if isinstance(right, str) and not isinstance(left, str):
+                raise ProgramError(f"{describe(left)} in {describe(right)}; needed a string in a string")
             return (left in right) == isinstance(op, ast.In)
         name = _COMPARISONS[type(op).__name__]
         if _is_number_like(left) and _is_number_like(right):
@@ -205,6 +209,8 @@ class Expressions:
         if hasattr(callee, "bind_call"):
             return self.inline(callee, arguments, keywords, node)
         if callee is constexpr:
+            if len(arguments) != 1 or keywords:
+                raise ProgramError(f"tl.constexpr() with {len(arguments)} arguments; needed one")
             return self.static(arguments[0], "the value of a tl.constexpr")
         module = getattr(callee, "__module__", None) or ""
         own = module.startswith("tileloom.language") or isinstance(getattr(callee, "__self__", None), (tensor, descriptor, dtypes.dtype))
@@ -214,12 +220,18 @@ class Expressions:
         try:
             return callee(*arguments, **keywords)
         except TypeError as error:
-            # A wrong number or name of arguments; anything else is ours.
-            if error.__traceback__.tb_next is not None:
+            if not _WRONG_CALL.search(str(error)):
                 raise
-            raise ProgramError(str(error).replace("__init__()", f"{name}()")) from None
+            raise ProgramError(re.sub(r"^(?:\w+\.)?__init__\(\)", f"{name}()", str(error))) from None
 
     def call_python(self, callee, name, arguments, keywords):
+        """A call of something that is not of the language; what it says to wrong arguments is said of the program."""
+        try:
+            return self.call_known(callee, name, arguments, keywords)
+        except (TypeError, ValueError, OverflowError, IndexError, ZeroDivisionError) as error:
+            raise ProgramError(f"{name}: {error}") from None
+
+    def call_known(self, callee, name, arguments, keywords):
         replaced = _BUILTINS.get(name) if getattr(builtins, name, None) is callee else None
         if replaced is not None:
             if len(arguments) > 2 and replaced is not control.range:
@@ -239,10 +251,7 @@ class Expressions:
                 return isinstance(*arguments)
             values = [self.static(argument, f"argument {index} of {name}, which runs at compile time,") for index, argument in
                       enumerate(arguments)]
-            try:
-                return callee(*values, **keywords)
-            except (TypeError, ValueError, OverflowError) as error:
-                raise ProgramError(f"{name}: {error}") from None
+            return callee(*values, **keywords)
         raise ProgramError(f"{describe(callee)} '{name}' cannot be called in a kernel")
 
 

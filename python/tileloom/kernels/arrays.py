@@ -66,6 +66,23 @@ def as_dtype(value, kernel, name):
         raise ArgumentError(f"{kernel}: '{name}' is {value!r}; needed an element type") from None
 
 
-def swapped(value):
-    """The transposed view of a matrix."""
-    return value.T
+def fits(value, name="tensor"):
+    """Whether hardware copies can take a tensor: address and rows at multiples of 16 bytes, the last stride 1."""
+    tensor = facts.tensor_of(value, name)
+    size = tensor.dtype.itemsize
+    pairs = list(zip(tensor.shape, tensor.strides))
+    return (tensor.address % 16 == 0 and all(step * size % 16 == 0 for extent, step in pairs[:-1] if extent > 1) and
+            (not pairs or pairs[-1][1] == 1 or pairs[-1][0] <= 1))
+
+
+def boxed(value, fill=True):
+    """`value` if hardware copies can take it, else a copy with padded rows. fill=False: the same without its elements."""
+    if fits(value):
+        return value
+    tensor = facts.tensor_of(value, "tensor")
+    step = 16 // tensor.dtype.itemsize
+    padded = empty(value, (*tensor.shape[:-1], -(-tensor.shape[-1] // step) * step), tensor.dtype)
+    result = padded[..., :tensor.shape[-1]]
+    if fill:
+        result[...] = value
+    return result
