@@ -269,10 +269,13 @@ private:
     if (machine.tensorMemory) {
       if (columns > 512)
         result.reason = "tensor memory: " + llvm::utostr(uint64_t(columns)) + " columns needed";
-    } else if (held > machine.registers) {
-      result.reason = "registers: " + llvm::utostr(uint64_t(held)) +
-                      " a thread for sums and operands, " + llvm::utostr(machine.registers) +
-                      " there";
+    } else {
+      // The registers of an SM, shared by the warpgroups with products, less addresses and the
+      // like.
+      int64_t there = replicas > 2 ? 160 - 30 : 240 - machine.otherRegisters;
+      if (held > there)
+        result.reason = "registers: " + llvm::utostr(uint64_t(held)) +
+                        " a thread for sums and operands, " + llvm::utostr(there) + " there";
     }
     return result.reason.empty();
   }
@@ -312,13 +315,16 @@ private:
                   (takesTurns ? 2
                    : alone    ? 1
                               : machine.sharedWait);
-    // Work of the warps runs beside a product only if there is another product to run beside.
-    double exposed = body.dots > 1 || body.dots == 0 ? 0 : body.other;
+    // Work of the warps runs beside a product only if there is another product to run beside, and
+    // only if no other replica waits for the turn.
+    bool beside = body.dots == 0 || (body.dots > 1 && !takesTurns);
+    double exposed = beside ? 0 : body.other;
     double clocks = std::max({body.products + wait + exposed, body.copies / machine.copyBytes,
                               machine.copyLatency / result.stages, body.other});
     // Copies come late now and then: two slots do not hide that (measured 1.13 to 1.28), three
-    // almost do.
-    clocks *= result.stages == 2 ? 1.2 : result.stages == 3 ? 1.01 : 1;
+    // almost do. With several products each slot is held for a part of the iteration only.
+    if (body.dots == 1)
+      clocks *= result.stages == 2 ? 1.2 : result.stages == 3 ? 1.01 : 1;
     result.productClocks += body.products * trips;
     result.copyClocks += body.copies / machine.copyBytes * trips;
     result.otherClocks += body.other * trips;
@@ -346,14 +352,19 @@ private:
     } else if (auto scatter = dyn_cast<tile::ScatterOp>(op)) {
       cost.other += elements(scatter.getValue().getType()) / 32;
     } else if (op->getNumResults() == 1) {
-      // Exponentials and their like: 16 a clock. The rest: 128, half of that across lanes.
+      // Exponentials and their like: 16 a clock. The rest: 128, but masks are split off the loops,
+      // and products with sums become one instruction: what is left of it measured as half.
       double count = std::max(elements(op->getResult(0).getType()),
                               op->getNumOperands() ? elements(op->getOperand(0).getType()) : 0);
       bool special = isa<math::ExpOp, math::Exp2Op, math::LogOp, math::Log2Op, math::TanhOp,
                          math::RsqrtOp, math::SqrtOp, math::SinOp, math::CosOp>(op);
       bool moves = isa<tile::BroadcastOp, tile::ExpandDimsOp, tile::SplatOp, tile::TransOp,
                        tile::ReshapeOp, tile::IotaOp, arith::ConstantOp>(op);
-      cost.other += moves ? 0 : count / (special ? 16 : isa<tile::ReduceOp>(op) ? 64 : 128);
+      bool masks = isa<arith::SelectOp, arith::CmpIOp, arith::AndIOp, arith::OrIOp>(op);
+      cost.other += moves || masks ? 0
+                                   : count / (special                   ? 16
+                                              : isa<tile::ReduceOp>(op) ? 128
+                                                                        : 256);
     }
   }
 

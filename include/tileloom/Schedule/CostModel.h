@@ -33,10 +33,10 @@ struct Machine {
   double launch = 15160;           ///< clocks of a launch: start, first copies, end
   double dramBytes = 4566e3;       ///< per microsecond
   double dramBytesPerProcessor = 61.0e3;
-  double l2Bytes = 11004e3; ///< per microsecond
-  double cacheBytes = 32e6; ///< of L2, for what tiles stream again and again
-  double base = 4.4;        ///< microseconds of the smallest kernel bound by memory
-  int64_t registers = 205;  ///< of a thread, for sums and operands
+  double l2Bytes = 11004e3;    ///< per microsecond
+  double cacheBytes = 32e6;    ///< of L2, for what tiles stream again and again
+  double base = 4.4;           ///< microseconds of the smallest kernel bound by memory
+  int64_t otherRegisters = 16; ///< of a thread, beside sums and operands, at the least
   bool tensorMemory = false;
 
   static Machine of(llvm::StringRef chip);
