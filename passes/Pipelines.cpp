@@ -48,6 +48,7 @@ void buildNVStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(nv::createNVLowerRings());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addPass(nv::createNVAssignScratch());
   pm.addPass(nv::createNVAssignWarps());
   pm.addPass(nv::createNVAllocateTensorMemory());
   pm.addPass(nv::createNVAllocateShared());
@@ -57,6 +58,7 @@ void buildNVStage(OpPassManager &pm, const PipelineOptions &options) {
 
 void buildEmitStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(emit::createConvertTiles());
+  pm.addPass(emit::createExpandMath());
   pm.addPass(emit::createLowerRoles());
   pm.addPass(emit::createConvertPTX());
   pm.addPass(createCSEPass());

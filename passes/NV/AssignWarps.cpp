@@ -14,6 +14,7 @@
 
 #include "passes/NV/Passes.h"
 
+#include "tileloom/Analysis/Exchange.h"
 #include "tileloom/Analysis/Roles.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -54,7 +55,11 @@ LogicalResult assignWarps(warp::SpecializeOp specialize) {
   int64_t barrier = 1;
   for (warp::RoleOp role : roles) {
     if (!role.getBody()
-             .walk([](nv::NamedBarrierOp) { return WalkResult::interrupt(); })
+             .walk([](Operation *op) {
+               bool meets = isa<nv::NamedBarrierOp>(op) ||
+                            (takesScratch(op) && scratchOperand(op).size() != 0);
+               return meets ? WalkResult::interrupt() : WalkResult::advance();
+             })
              .wasInterrupted())
       continue;
     role->setAttr(barrierAttrName, builder.getI64IntegerAttr(barrier));
