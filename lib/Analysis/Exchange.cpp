@@ -5,6 +5,8 @@
 #include "tileloom/Analysis/TileLayouts.h"
 #include "tileloom/Layout/AccessPlan.h"
 
+#include <map>
+
 using namespace mlir;
 using namespace tileloom;
 using layout::RegisterLayout;
@@ -25,6 +27,97 @@ Expected<layout::ReducePlan> tileloom::reducePlanOf(RankedTensorType source, uns
   if (!row)
     return row.takeError();
   return layout::reducePlan(*row, 1);
+}
+
+/// How many places of an index (lane or warp) lie along `dim`, as neighbours of `unit` elements, and
+/// how far apart they are.
+static std::optional<std::pair<int64_t, int64_t>>
+placesAlong(llvm::function_ref<int64_t(unsigned)> indexAt, unsigned bits, int64_t unit) {
+  int64_t count = 1, stride = 1;
+  for (unsigned bit = 0; bit < bits; ++bit) {
+    int64_t step = indexAt(1u << bit);
+    if (!step)
+      continue;
+    if (count == 1)
+      stride = int64_t(1) << bit;
+    if (step != unit * count || stride * count != int64_t(1) << bit)
+      return std::nullopt;
+    count *= 2;
+  }
+  return std::make_pair(count, stride);
+}
+
+Expected<ScanPlan> tileloom::scanPlanOf(const RegisterLayout &tile, unsigned dim) {
+  RegisterLayout layout = tile;
+  if (tile.rank() == 1) {
+    Expected<RegisterLayout> row = layout::expandDims(tile, 0);
+    if (!row)
+      return row.takeError();
+    layout = *row;
+    dim = 1;
+  }
+  Expected<layout::SubLayout> lines = layout::slice(layout, dim);
+  if (!lines)
+    return lines.takeError();
+  auto unfit = [] {
+    return llvm::createStringError("layout: expected one run along the dimension in each thread, "
+                                   "then lanes, then warps");
+  };
+  ScanPlan plan;
+  plan.lines = lines->layout;
+  for (unsigned first : lines->registers) {
+    layout::Index line = layout.indexOf(first, 0, 0);
+    std::map<int64_t, unsigned> run;
+    for (unsigned reg = 0; reg < layout.registersPerThread(); ++reg) {
+      layout::Index index = layout.indexOf(reg, 0, 0);
+      int64_t at = index[dim];
+      index[dim] = line[dim];
+      if (index == line)
+        run.try_emplace(at, reg);
+    }
+    plan.runs.emplace_back();
+    for (auto [at, reg] : run) {
+      if (at != static_cast<int64_t>(plan.runs.back().size()))
+        return unfit();
+      plan.runs.back().push_back(reg);
+    }
+  }
+  int64_t unit = plan.runs.front().size();
+  auto lanes = placesAlong([&](unsigned lane) { return layout.indexOf(0, lane, 0)[dim]; },
+                           RegisterLayout::laneBits, unit);
+  if (!lanes || !llvm::isPowerOf2_64(layout.warps()))
+    return unfit();
+  auto warps = placesAlong([&](unsigned warp) { return layout.indexOf(0, 0, warp)[dim]; },
+                           llvm::Log2_64(layout.warps()), unit * lanes->first);
+  if (!warps || unit * lanes->first * warps->first != layout.shape()[dim])
+    return unfit();
+  std::tie(plan.lanes, plan.laneStride) = *lanes;
+  std::tie(plan.warps, plan.warpStride) = *warps;
+  return plan;
+}
+
+nv::BlockedAttr tileloom::scanLayout(RankedTensorType type, unsigned dim, int64_t warps) {
+  size_t rank = type.getRank();
+  SmallVector<int64_t> size(rank, 1), threads(rank, 1), perRole(rank, 1), order{dim};
+  for (size_t other = rank; other-- > 0;)
+    if (other != dim)
+      order.push_back(other);
+  int64_t lanesLeft = 32, warpsLeft = warps, left = type.getDimSize(dim);
+  auto split = [](int64_t &places, int64_t &from, int64_t &extent) {
+    while (from > 1 && extent % 2 == 0)
+      places *= 2, from /= 2, extent /= 2;
+  };
+  SmallVector<int64_t> rest(type.getShape());
+  split(threads[dim], lanesLeft, left);
+  for (int64_t other : llvm::drop_begin(order)) {
+    split(threads[other], lanesLeft, rest[other]);
+    split(perRole[other], warpsLeft, rest[other]);
+  }
+  split(perRole[dim], warpsLeft, left);
+  size[dim] = left; // all that is left in one run
+  threads[order.back()] *= lanesLeft;
+  perRole[order.back()] *= warpsLeft;
+  return nv::BlockedAttr::get(type.getContext(), size, threads, perRole, order);
 }
 
 static Expected<Conversion> conversion(Expected<RegisterLayout> from, RankedTensorType result) {
@@ -139,6 +232,18 @@ Expected<int64_t> tileloom::scratchBytes(Operation *op) {
       parts = std::max<int64_t>(parts, set.distinct);
     return parts * plan->result.numElements() * scratchBits(source.getElementType()) / 8;
   }
+  if (auto scan = dyn_cast<nv::ScanOp>(op)) {
+    auto source = scan.getSource().getType();
+    Expected<RegisterLayout> layout = registerLayout(source);
+    if (!layout)
+      return layout.takeError();
+    Expected<ScanPlan> plan = scanPlanOf(*layout, scan.getDim());
+    if (!plan)
+      return plan.takeError();
+    return plan->warps == 1
+               ? 0
+               : plan->warps * plan->lines.numElements() * scratchBits(source.getElementType()) / 8;
+  }
   if (auto convert = dyn_cast<nv::ConvertLayoutOp>(op))
     return exchangeBytes(conversionOf(convert), convert.getType().getElementType());
   if (auto trans = dyn_cast<nv::TransOp>(op))
@@ -153,12 +258,14 @@ Expected<int64_t> tileloom::scratchBytes(Operation *op) {
 }
 
 bool tileloom::takesScratch(Operation *op) {
-  return isa<nv::ReduceOp, nv::ConvertLayoutOp, nv::TransOp, nv::ReshapeOp>(op);
+  return isa<nv::ReduceOp, nv::ScanOp, nv::ConvertLayoutOp, nv::TransOp, nv::ReshapeOp>(op);
 }
 
 MutableOperandRange tileloom::scratchOperand(Operation *op) {
   if (auto reduce = dyn_cast<nv::ReduceOp>(op))
     return reduce.getScratchMutable();
+  if (auto scan = dyn_cast<nv::ScanOp>(op))
+    return scan.getScratchMutable();
   if (auto convert = dyn_cast<nv::ConvertLayoutOp>(op))
     return convert.getScratchMutable();
   if (auto trans = dyn_cast<nv::TransOp>(op))

@@ -59,6 +59,17 @@ Value tileloom::emit::shuffleIndex(OpBuilder &builder, Location loc, Value value
   return shuffle(builder, loc, value, from, NVVM::ShflKind::idx);
 }
 
+Value tileloom::emit::shuffleShift(OpBuilder &builder, Location loc, Value value, int64_t lanes,
+                                   bool down) {
+  // .up clamps at lane 0, .down and the others at lane 31 (PTX ISA 9.7.9.6).
+  Scalar math{builder, loc};
+  return byWords(builder, loc, value, [&](Value word) -> Value {
+    return NVVM::ShflOp::create(builder, loc, word.getType(), math.i32(-1), word, math.i32(lanes),
+                                math.i32(down ? 31 : 0),
+                                down ? NVVM::ShflKind::down : NVVM::ShflKind::up, UnitAttr());
+  });
+}
+
 void tileloom::emit::createRoleBarrier(OpBuilder &builder, Operation *op) {
   Location loc = op->getLoc();
   Scalar math{builder, loc};
@@ -75,7 +86,6 @@ void tileloom::emit::createRoleBarrier(OpBuilder &builder, Operation *op) {
 }
 
 Value tileloom::emit::tableBit(OpBuilder &builder, Location loc, uint64_t table, Value index) {
-  Scalar math{builder, loc};
   bool wide = table >> 32;
   Type type = wide ? builder.getI64Type() : builder.getI32Type();
   Value bits = arith::ConstantIntOp::create(builder, loc, type, static_cast<int64_t>(table));

@@ -62,6 +62,8 @@ std::optional<SmallVector<Value>> convertFp8(Operation *op, ValueRange operand,
   Location loc = op->getLoc();
   Type f32 = rewriter.getF32Type(), f16 = rewriter.getF16Type();
   auto byte = VectorType::get({2}, rewriter.getI8Type());
+  MLIRContext *context = rewriter.getContext();
+  BoolAttr noRelu = rewriter.getBoolAttr(false);
   SmallVector<Value> elements, values;
   if ((!isFp8(from) && !isFp8(to)) || (isFp8(from) && isFp8(to)))
     return std::nullopt;
@@ -79,8 +81,10 @@ std::optional<SmallVector<Value>> convertFp8(Operation *op, ValueRange operand,
         if (value->getType() != f32)
           *value = arith::ExtFOp::create(rewriter, loc, f32, *value);
       Value pair = NVVM::ConvertF32x2ToF8x2Op::create(
-          rewriter, loc, byte, high, low, NVVM::FPRoundingMode::RN, NVVM::SaturationMode::SATFINITE,
-          /*relu=*/false, TypeAttr::get(to));
+          rewriter, loc, byte, high, low,
+          NVVM::FPRoundingModeAttr::get(context, NVVM::FPRoundingMode::RN),
+          NVVM::SaturationModeAttr::get(context, NVVM::SaturationMode::SATFINITE), noRelu,
+          TypeAttr::get(to));
       values.append({at(pair, 0), at(pair, 1)});
       continue;
     }
@@ -88,7 +92,7 @@ std::optional<SmallVector<Value>> convertFp8(Operation *op, ValueRange operand,
     pair = LLVM::InsertElementOp::create(rewriter, loc, pair, low, Scalar{rewriter, loc}.i32(0));
     pair = LLVM::InsertElementOp::create(rewriter, loc, pair, high, Scalar{rewriter, loc}.i32(1));
     Value halves = NVVM::ConvertF8x2ToF16x2Op::create(rewriter, loc, VectorType::get({2}, f16),
-                                                      pair, /*relu=*/false, TypeAttr::get(from));
+                                                      pair, noRelu, TypeAttr::get(from));
     for (int64_t k = 0; k < 2; ++k) {
       Value half = at(halves, k);
       if (to != f16)

@@ -147,6 +147,9 @@ mlir::Value shuffleXor(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value
                        unsigned mask);
 mlir::Value shuffleIndex(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
                          mlir::Value from);
+/// The value that the lane `lanes` before (or with `down` after) the executing one has.
+mlir::Value shuffleShift(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+                         int64_t lanes, bool down);
 /// Meets all threads of the replica that `op` belongs to.
 void createRoleBarrier(mlir::OpBuilder &builder, mlir::Operation *op);
 /// One step of a reduction.
@@ -186,6 +189,7 @@ void callIntrinsic(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef
 void populateElementwisePatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateShapePatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateReducePatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
+void populateScanPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateExchangePatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateMmaPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateCpAsyncPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);

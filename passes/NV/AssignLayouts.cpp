@@ -16,6 +16,7 @@
 #include "passes/NV/GlobalLayouts.h"
 #include "passes/NV/LayoutFlow.h"
 #include "passes/NV/LayoutNeeds.h"
+#include "tileloom/Analysis/Exchange.h"
 #include "tileloom/Analysis/TileLayouts.h"
 
 #include "mlir/IR/Builders.h"
@@ -148,6 +149,10 @@ void assignRegisters(warp::RoleOp role) {
   flow.run();
   role.walk([&](nv::TmemStoreOp store) {
     flow.assign(store.getValue(), tensorMemoryRegisters(store.getView().getType(), warps));
+  });
+  flow.run();
+  role.walk([&](nv::ScanOp scan) {
+    flow.assign(scan.getResult(), scanLayout(scan.getSource().getType(), scan.getDim(), warps));
   });
   flow.run();
   accesses.assign(flow);

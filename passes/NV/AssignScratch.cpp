@@ -63,7 +63,7 @@ private:
         return WalkResult::interrupt();
       }
       if (*bytes) {
-        unsigned number = isa<nv::ReduceOp>(op) ? next++ % 2 : 2;
+        unsigned number = isa<nv::ReduceOp, nv::ScanOp>(op) ? next++ % 2 : 2;
         slots[number].bytes = std::max(slots[number].bytes, *bytes);
         slots[number].users.push_back(op);
         slotOf[op] = number;

@@ -9,13 +9,13 @@
 
 #include "passes/NV/GlobalLayouts.h"
 
+#include "tileloom/Analysis/Roles.h"
 #include "tileloom/Analysis/TileLayouts.h"
 #include "tileloom/Layout/AccessPlan.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 
-#include <numeric>
 #include <set>
 
 using namespace mlir;
@@ -55,8 +55,9 @@ GlobalLayouts::GlobalLayouts(warp::RoleOp role) : role(role) {
       add(op, copy.getView().getType().getElementType(), copy.getPointer(), copy.getOffset(),
           copy.getMask(), facts);
   }
-  llvm::stable_sort(accesses, [](const Access &a, const Access &b) {
-    return a.tile.getNumElements() > b.tile.getNumElements();
+  llvm::sort(accesses, [](const Access &a, const Access &b) {
+    return std::make_tuple(-a.tile.getNumElements(), a.number) <
+           std::make_tuple(-b.tile.getNumElements(), b.number);
   });
 }
 
@@ -64,13 +65,14 @@ void GlobalLayouts::add(Operation *op, Type elementType, Value pointer, Value of
                         const AxisInfoAnalysis &facts) {
   Access access;
   access.op = op;
+  access.number = accesses.size();
   auto offsets = cast<RankedTensorType>(offset.getType());
   access.tile = RankedTensorType::get(offsets.getShape(), elementType);
   AxisInfo at = facts.of(offset);
-  for (int64_t dim = offsets.getRank(); dim-- > 0;)
+  for (int64_t dim = 0; dim < offsets.getRank(); ++dim)
     access.order.push_back(dim);
-  llvm::stable_sort(access.order, [&](int64_t a, int64_t b) {
-    return at.contiguity[a] > at.contiguity[b];
+  llvm::sort(access.order, [&](int64_t a, int64_t b) {
+    return std::make_pair(-at.contiguity[a], -a) < std::make_pair(-at.contiguity[b], -b);
   });
   int64_t dim = access.order.front(), bytes = bytesOf(elementType), run = 16 / bytes;
   int64_t aligned = facts.of(pointer).divisibility[0];
@@ -103,7 +105,7 @@ void GlobalLayouts::add(Operation *op, Type elementType, Value pointer, Value of
   accesses.push_back(access);
 }
 
-Attribute GlobalLayouts::preferred(const Access &access) const {
+Attribute GlobalLayouts::preferred(const Access &access) {
   ArrayRef<int64_t> shape = access.tile.getShape();
   size_t rank = shape.size();
   int64_t warps = role.getWarps(), run = 1;
@@ -161,10 +163,12 @@ static std::optional<int64_t> costOf(RankedTensorType tile, Attribute attribute,
   return cost;
 }
 
-bool GlobalLayouts::isGoodEnough(const Access &access, Attribute layout, Attribute wanted) const {
-  int64_t dim = access.order.front();
-  std::optional<int64_t> have = costOf(access.tile, layout, dim, access.run);
-  std::optional<int64_t> best = costOf(access.tile, wanted, dim, access.run);
+/// Whether the access costs little more in `layout` than in the layout that it wants.
+static bool isGoodEnough(RankedTensorType tile, int64_t dim, int64_t run, Attribute layout,
+                         Attribute wanted) {
+  if (layout == wanted)
+    return true;
+  std::optional<int64_t> have = costOf(tile, layout, dim, run), best = costOf(tile, wanted, dim, run);
   return !best || (have && *have <= 2 * *best);
 }
 
@@ -175,7 +179,8 @@ void GlobalLayouts::assign(LayoutFlow &flow) {
       flow.assign(access.far, wanted);
       around = flow.lookup(access.far);
     }
-    flow.assign(access.near, isGoodEnough(access, around, wanted) ? around : wanted);
+    bool stay = isGoodEnough(access.tile, access.order.front(), access.run, around, wanted);
+    flow.assign(access.near, stay ? around : wanted);
     flow.run();
   }
 }

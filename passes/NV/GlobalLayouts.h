@@ -26,6 +26,7 @@ public:
 private:
   struct Access {
     mlir::Operation *op;
+    size_t number; // in program order
     mlir::RankedTensorType tile;         // of the elements
     mlir::Value near;                    // a value of the access itself
     mlir::Value far;                     // the same on the other side of the conversion
@@ -35,8 +36,7 @@ private:
 
   void add(mlir::Operation *op, mlir::Type elementType, mlir::Value pointer, mlir::Value offset,
            mlir::Value mask, const AxisInfoAnalysis &facts);
-  mlir::Attribute preferred(const Access &access) const;
-  bool isGoodEnough(const Access &access, mlir::Attribute layout, mlir::Attribute wanted) const;
+  mlir::Attribute preferred(const Access &access);
 
   warp::RoleOp role;
   llvm::SmallVector<Access> accesses;

@@ -22,6 +22,17 @@ unsigned scratchBits(mlir::Type element);
 /// The layout of the source as one of rank 2 or more: a tile of rank 1 is a row.
 llvm::Expected<layout::ReducePlan> reducePlanOf(mlir::RankedTensorType source, unsigned dim);
 
+/// A scan along `dim`: each thread holds `runs` (one for each line of the tile that it has a part
+/// of, in order along `dim`); then come `lanes` lanes, `laneStride` apart, then `warps` warps.
+struct ScanPlan {
+  llvm::SmallVector<llvm::SmallVector<unsigned, 16>, 4> runs;
+  int64_t lanes = 1, laneStride = 1, warps = 1, warpStride = 1;
+  layout::RegisterLayout lines; // the tile without `dim`; register i: the line of run i
+};
+llvm::Expected<ScanPlan> scanPlanOf(const layout::RegisterLayout &layout, unsigned dim);
+/// A layout for which there is a plan.
+nv::BlockedAttr scanLayout(mlir::RankedTensorType type, unsigned dim, int64_t warps);
+
 /// How a tile gets from one layout to another: `from` is the source's as seen in the result's
 /// dimensions (of nv.convert_layout or nv.trans).
 struct Conversion {
