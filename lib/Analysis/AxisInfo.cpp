@@ -140,12 +140,12 @@ public:
   }
 
   void visitNonControlFlowArguments(Operation *op, const RegionSuccessor &successor,
-                                    ValueRange nonSuccessorInputs,
-                                    ArrayRef<FactsLattice *> lattices) override {
+                                    ArrayRef<FactsLattice *> lattices,
+                                    unsigned firstIndex) override {
     auto loop = dyn_cast<scf::ForOp>(op);
     if (!loop)
-      return SparseForwardDataFlowAnalysis::visitNonControlFlowArguments(
-          op, successor, nonSuccessorInputs, lattices);
+      return SparseForwardDataFlowAnalysis::visitNonControlFlowArguments(op, successor, lattices,
+                                                                         firstIndex);
     const Facts &begin = getLatticeElementFor(getProgramPointBefore(op), loop.getLowerBound())
                              ->getValue(),
                 &step = getLatticeElementFor(getProgramPointBefore(op), loop.getStep())->getValue();

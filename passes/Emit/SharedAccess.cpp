@@ -59,7 +59,6 @@ LogicalResult tileloom::emit::storeShared(OpBuilder &builder, Operation *op, con
   if (!plan)
     return op->emitOpError() << llvm::toString(plan.takeError());
   Location loc = op->getLoc();
-  Scalar math{builder, loc};
   SharedAddresses addresses(builder, op, plan->laneBytes, tile.base);
   auto i32 = builder.getI32Type();
   if (plan->kind == layout::SharedAccessPlan::Matrix) {
