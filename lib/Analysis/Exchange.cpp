@@ -230,7 +230,11 @@ Expected<int64_t> tileloom::scratchBytes(Operation *op) {
     int64_t parts = 0;
     for (const layout::ReducePlan::WarpSet &set : plan->warpSets)
       parts = std::max<int64_t>(parts, set.distinct);
-    return parts * plan->result.numElements() * scratchBits(source.getElementType()) / 8;
+    // 16-bit floats are combined in fp32.
+    unsigned bits = scratchBits(source.getElementType());
+    if (bits == 16 && isa<FloatType>(source.getElementType()))
+      bits = 32;
+    return parts * plan->result.numElements() * bits / 8;
   }
   if (auto scan = dyn_cast<nv::ScanOp>(op)) {
     auto source = scan.getSource().getType();

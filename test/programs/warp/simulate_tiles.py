@@ -185,6 +185,7 @@ def transposes(shape, element, warps):
         x = values(rng, shape, element)
         m, n = shape
         t = k.load("x", x, element)
+        x = decode(x, element)
         k.store(t, shape, element, x.T.copy(), strides=(1, m))
         flipped = k.type((n, m), element)
         u = k.emit(f"nv.trans {t} [1, 0] : {k.type(shape, element)} -> {flipped}")
