@@ -36,6 +36,11 @@ def ConvertPTX : Pass<"convert-ptx"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def ConvertToLLVM : Pass<"emit-to-llvm"> {
+  let summary = "Turn scalars, control flow and functions into the LLVM dialect";
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect"];
+}
+
 def FinalizeKernels : Pass<"finalize-kernels"> {
   let summary = "Set what LLVM and ptxas need to know about kernels";
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect"];
