@@ -14,6 +14,11 @@ using namespace tileloom;
 using namespace tileloom::warp;
 using schedule::Engine;
 
+static int64_t columnsOf(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && type.getRank() == 2 ? type.getDimSize(1) : 0;
+}
+
 SmallVector<Value> warp::valuesUsedBy(Operation *op) {
   llvm::SetVector<Value> values(op->operand_begin(), op->operand_end());
   if (op->getNumRegions())
@@ -36,7 +41,7 @@ bool WorkClusters::collect(nv::WgmmaWaitOp start, nv::WgmmaWaitOp retire, const 
       kept.push_back(&op);
   }
   addClusters(kept, start, retire, pieces);
-  return !sliced.empty() && findCritical();
+  return !sliced.empty() && findCritical(columnsOf(start->getResult(0)));
 }
 
 void WorkClusters::addClusters(ArrayRef<Operation *> kept, nv::WgmmaWaitOp start,
@@ -72,7 +77,7 @@ void WorkClusters::addClusters(ArrayRef<Operation *> kept, nv::WgmmaWaitOp start
 }
 
 /// The unit with most work, and which clusters are on it.
-bool WorkClusters::findCritical() {
+bool WorkClusters::findCritical(int64_t columns) {
   double total[schedule::engineCount] = {}, sum = 0;
   for (const Cluster &cluster : clusters)
     for (Operation *op : cluster.ops) {
@@ -91,7 +96,8 @@ bool WorkClusters::findCritical() {
       if (isa<nv::ReduceOp>(op))
         cluster.otherBusy += cost.latency - cost.busy;
     }
-    cluster.critical = cluster.elementwise && cluster.criticalBusy > 0.05 * most;
+    cluster.critical = cluster.elementwise && columnsOf(cluster.result()) == columns &&
+                       cluster.criticalBusy > 0.05 * most;
     if (unit == Engine::Alu || !cluster.critical)
       cluster.otherBusy += cluster.criticalBusy; // the warps issue it
   }
@@ -117,17 +123,27 @@ void WorkClusters::forEachSource(const Cluster &cluster,
 }
 
 void WorkClusters::chooseChunks(int64_t columns) {
-  auto columnsOf = [](Value value) {
-    auto type = dyn_cast<RankedTensorType>(value.getType());
-    return type && type.getRank() == 2 ? type.getDimSize(1) : 0;
+  auto isWide = [&](const Cluster &cluster) {
+    return cluster.elementwise && columnsOf(cluster.result()) == columns;
   };
-  for (Cluster &cluster : clusters) {
+  // What more critical work needs through a reduction is done whole: all of it would be late.
+  SmallVector<bool> leads(clusters.size(), false), whole(clusters.size(), false);
+  for (unsigned i = clusters.size(); i-- > 0;) {
+    const Cluster &cluster = clusters[i];
+    bool passes = isWide(cluster) || isa<nv::FoldOp>(cluster.ops.back());
+    leads[i] = leads[i] || cluster.critical;
+    forEachSource(cluster, [&](unsigned source) {
+      leads[source] = leads[source] || leads[i];
+      whole[source] = whole[source] || (passes ? whole[i] : leads[i]);
+    });
+  }
+  for (auto [i, cluster] : llvm::enumerate(clusters)) {
     bool behind = false;
     forEachSource(cluster, [&](unsigned source) {
       behind |= clusters[source].chunked && clusters[source].elementwise;
     });
-    if (cluster.elementwise && columnsOf(cluster.result()) == columns)
-      cluster.chunked = cluster.critical || behind;
+    if (isWide(cluster))
+      cluster.chunked = !whole[i] && (cluster.critical || behind);
     else if (auto fold = dyn_cast<nv::FoldOp>(cluster.ops.back()))
       cluster.chunked = behind && columnsOf(fold.getSource()) == columns;
   }

@@ -17,7 +17,7 @@ struct Cluster {
   llvm::SmallVector<mlir::Operation *> ops; // the last one gives the result
   bool kept = false;                        // not sliced
   bool elementwise = false;                 // and of two dimensions
-  bool critical = false;                    // on the unit with most to do
+  bool critical = false;                    // on the unit with most to do, of whole rows
   bool chunked = false;                     // comes in two chunks of columns in the last slot
   double criticalBusy = 0, otherBusy = 0;
 
@@ -45,7 +45,7 @@ struct WorkClusters {
 private:
   void addClusters(llvm::ArrayRef<mlir::Operation *> kept, nv::WgmmaWaitOp start,
                    nv::WgmmaWaitOp retire, const RowPieces &pieces);
-  bool findCritical();
+  bool findCritical(int64_t columns);
 };
 
 } // namespace tileloom::warp
