@@ -13,7 +13,6 @@ started anew behind a case that hangs (--limit seconds) or faults. A finding of 
 import argparse
 import json
 import os
-import re
 import subprocess
 import sys
 import time
@@ -24,12 +23,15 @@ sys.path[:0] = [os.path.join(ROOT, "bench"), os.path.join(ROOT, "python")]
 import numpy as np  # noqa: E402
 
 
-def all_cases(only=""):
+def all_cases(only="", made=True):
+    """One after the other; made: with their kernels and inputs."""
     from agreement import families
-    cases = [case for case in families.cases() if re.search(only, case.name)]
-    names = [case.name for case in cases]
-    assert len(set(names)) == len(names), "two cases have one name"
-    return cases
+    from agreement.case import Deferred
+    names = set()
+    for case in families.cases(only):
+        assert case.name not in names, f"two cases are called {case.name}"
+        names.add(case.name)
+        yield case.make() if made and isinstance(case, Deferred) else case
 
 
 def save(path, results, device):
@@ -71,13 +73,17 @@ def gpu_child(options):
     from agreement import driver
     device = driver.Device()
     print("@device", device.name, flush=True)
-    wanted = sys.stdin.read().split()
-    cases = {case.name: case for case in all_cases(options.only)}
-    for name in wanted:
+    wanted = set(sys.stdin.read().split())
+    from agreement.case import Deferred
+    for case in all_cases(options.only, made=False):
+        name = case.name
+        if name not in wanted:
+            continue
+        case = case.make() if isinstance(case, Deferred) else case
         print("@start", name, flush=True)
         try:
-            outputs = device.run(cases[name])
-            np.savez(os.path.join(options.child, name + ".npz"), *cases[name].reduce(outputs))
+            outputs = device.run(case)
+            np.savez(os.path.join(options.child, name + ".npz"), *case.reduce(outputs))
             print("@done", name, flush=True)
         except driver.DriverError as error:
             print("@error", name, str(error).replace("\n", " "), flush=True)
@@ -90,7 +96,7 @@ def measure(options):
     import queue
     import tempfile
     import threading
-    names, results, device = [case.name for case in all_cases(options.only)], {}, "?"
+    names, results, device = [case.name for case in all_cases(options.only, made=False)], {}, "?"
     with tempfile.TemporaryDirectory() as folder:
         while len(results) < len(names):
             left = [name for name in names if name not in results]
@@ -152,7 +158,7 @@ def compare(options):
     from agreement.compare import compare as judge
     (simulated, _), (measured, device) = load(options.compare[0]), load(options.compare[1])
     rows, failed, values = [], 0, 0
-    for case in all_cases(options.only):
+    for case in all_cases(options.only, made=False):
         s, m = simulated.get(case.name, "not run"), measured.get(case.name, "not run")
         if isinstance(s, str) or isinstance(m, str):
             failed += 1
@@ -211,7 +217,7 @@ def main():
     if options.gpu:
         return measure(options)
     if options.list or options.ptx:
-        for case in all_cases(options.only):
+        for case in all_cases(options.only, made=bool(options.ptx)):
             print(f"{case.family:12} {case.name}")
             if options.ptx:
                 os.makedirs(options.ptx, exist_ok=True)

@@ -14,6 +14,7 @@ import functools
 import json
 import math
 import os
+import re
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -41,10 +42,16 @@ GEMM_SEARCH = [  # (BM, BN, BK, schedule)
     (64, 128, 128, {}), (128, 64, 64, {}), (128, 32, 128, {}), (128, 64, 128, {}),
 ]
 
+ATTENTION_SEARCH = {  # head dimension: (BM, BN, schedule)
+    64: [(m, n, {}) for m in (128, 192) for n in (64, 80, 96, 112, 128, 160, 192)],
+    128: [(m, n, {}) for m in (128, 192) for n in (64, 80, 96, 112, 128, 144, 160)],
+    256: [(128, n, {}) for n in (48, 64, 80, 96, 112, 128)],
+}
+
 
 def name_of(candidate):
-    bm, bn, bk, schedule = candidate
-    return f"{bm}x{bn}x{bk}" + "".join(f" {key}={value}" for key, value in schedule.items())
+    *tile, schedule = candidate
+    return "x".join(map(str, tile)) + "".join(f" {key}={value}" for key, value in schedule.items())
 
 
 class Bench:
@@ -121,9 +128,21 @@ class Bench:
             with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
                 torch.nn.functional.scaled_dot_product_attention(qt, kt, vt, is_causal=causal, enable_gqa=heads != groups)
 
+        functions = {"tileloom": launch, "cudnn": cudnn}
+        for bm, bn, schedule in ATTENTION_SEARCH[d] if self.search else ():
+            name = "tileloom:" + name_of((bm, bn, schedule))
+            own = torch.full_like(q, math.nan)
+            variant = functools.partial(kernels.attention, q, k, v, own, causal=causal, lse=lse, BM=bm, BN=bn, schedule=schedule)
+            try:
+                variant()
+            except Exception as error:
+                print(f"  {name}: {' '.join(str(error).split())[:200]}")
+                continue
+            errors[name] = check(name, (batch, length, d), relative_error(own[0, rows, heads - 1], wanted), 5e-3)
+            functions[name] = variant
         shape = f"B{batch} S{length} H{heads}/{groups} D{d} {'causal' if causal else 'full'}"
         flops = 4 * batch * heads * length * length * d // (2 if causal else 1)
-        self.record("attention_bf16", shape, flops, None, {"tileloom": launch, "cudnn": cudnn}, errors, "cudnn")
+        self.record("attention_bf16", shape, flops, None, functions, errors, "cudnn")
 
     def grouped(self, groups, rows, n, k):
         generator = torch.Generator().manual_seed(rows)
@@ -166,21 +185,31 @@ class Bench:
         self.record("layernorm", f"{rows}x{columns}", None, 4 * x.numel(), functions, errors, ("triton", "torch"))
 
 
-def warm(search):
+def warm(search, only):
     """Compiles the variants of the search side by side."""
     if not search:
         return
-    x = torch.randn(256, 256, device="cuda", dtype=torch.bfloat16)
 
-    def one(candidate):
-        bm, bn, bk, schedule = candidate
+    def gemm(bm, bn, bk, schedule):
+        x = torch.randn(256, 256, device="cuda", dtype=torch.bfloat16)
+        kernels.gemm(x, x.T, BM=bm, BN=bn, BK=bk, schedule=schedule)
+
+    def attention(d, causal, bm, bn, schedule):
+        x = torch.randn(1, 256, 2, d, device="cuda", dtype=torch.bfloat16)
+        kernels.attention(x, x, x, causal=causal, BM=bm, BN=bn, schedule=schedule)
+
+    work = [(gemm, candidate) for candidate in GEMM_SEARCH] if "gemm" in only else []
+    if "attention" in only:
+        work += [(attention, (d, causal, *c)) for d, list_ in ATTENTION_SEARCH.items() for c in list_ for causal in (False, True)]
+
+    def one(item):
         try:
-            kernels.gemm(x, x.T, BM=bm, BN=bn, BK=bk, schedule=schedule)
+            item[0](*item[1])
         except Exception:
             pass
 
-    with concurrent.futures.ThreadPoolExecutor(12) as pool:
-        list(pool.map(one, GEMM_SEARCH))
+    with concurrent.futures.ThreadPoolExecutor(14) as pool:
+        list(pool.map(one, work))
     torch.cuda.synchronize()
 
 
@@ -190,15 +219,18 @@ def main():
     parser.add_argument("--only", default="gemm,attention,grouped,softmax,layer_norm")
     parser.add_argument("--search", action="store_true")
     parser.add_argument("--repeats", type=int, default=15)
+    parser.add_argument("--shapes", help="only shapes that this regular expression finds in, as in (2, 8192")
     arguments = parser.parse_args()
     torch.manual_seed(0)
     bench = Bench(arguments)
-    warm(arguments.search)
+    warm(arguments.search, arguments.only)
     work = {"gemm": GEMM_SHAPES, "attention": [(*s, c) for s in ATTENTION_SHAPES for c in (False, True)], "grouped": GROUPED_SHAPES,
             "softmax": ROWS, "layer_norm": ROWS}
     failures = 0
     for name in arguments.only.split(","):
         for shape in work[name]:
+            if arguments.shapes and not re.search(arguments.shapes, str(shape)):
+                continue
             try:
                 getattr(bench, name)(*shape)
             except (Exception, SystemExit) as error:

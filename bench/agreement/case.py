@@ -35,6 +35,15 @@ class Case:
         return outputs
 
 
+class Deferred:
+    """A case that is made when it is needed: `make()` gives the Case."""
+
+    tolerance = {}
+
+    def __init__(self, name, family, question, make):
+        self.name, self.family, self.question, self.make = name, family, question, make
+
+
 def kernel(body, parameters, declarations="", registers="", cluster=1, extra=""):
     """A module with one entry `k`. parameters: names of 64-bit parameters, or (name, "map") for tensor maps."""
     listed = []

@@ -6,7 +6,7 @@ is multiplied with what, is for the simulator and the GPU to agree on.
 
 import numpy as np
 
-from .case import Case, kernel
+from .case import Case, Deferred, kernel
 
 BITS = {"f16": 16, "bf16": 16, "tf32": 32, "e4m3": 8, "e5m2": 8, "s8": 8, "u8": 8, "s4": 4, "u4": 4, "b1": 1, "f64": 64}
 EXPONENT = {"f16": (5, 10), "bf16": (8, 7), "tf32": (8, 23), "f32": (8, 23), "e4m3": (4, 3), "e5m2": (5, 2), "f64": (11, 52)}
@@ -74,6 +74,11 @@ class Dots(Case):
 
 
 def mma_sync(shape, td, ta, tb, count, extra="", family="mma.sync", name=None):
+    name = name or f"mma_{shape}_{td}_{ta}_{tb}{extra.replace('.', '_')}"
+    return Deferred(name, family, None, lambda: make_mma_sync(name, shape, td, ta, tb, count, extra, family))
+
+
+def make_mma_sync(name, shape, td, ta, tb, count, extra, family):
     """`count` warps, each one instruction: D = A * B + C with all registers raw."""
     m, n, k = (int(x) for x in __import__("re").match(r"m(\d+)n(\d+)k(\d+)", shape).groups())
     ra, rb = m * k * BITS[ta] // 1024, n * k * BITS[tb] // 1024
@@ -105,7 +110,6 @@ def mma_sync(shape, td, ta, tb, count, extra="", family="mma.sync", name=None):
     if "f64" in (ta, td):
         body += "".join(f"\tmov.b64 {{{registers[2][2 * i]}, {registers[2][2 * i + 1]}}}, {r};\n" for i, r in enumerate(d))
     body += "".join(f"\tst.global.b32 [%rd3+{4 * i}], {r};\n" for i, r in enumerate(registers[2]))
-    name = name or f"mma_{shape}_{td}_{ta}_{tb}{extra.replace('.', '_')}"
     parameters = ["x", "y", "z", "out"]
     text = kernel(body, parameters)
     if family == "dots":
@@ -124,7 +128,11 @@ MMA_SMALL = ([("m16n8k16", "s32", "s8", "u8", ".satfinite"), ("m8n8k16", "s32", 
               ("m16n8k8", "f64", "f64", "f64", ""), ("m16n8k16", "f64", "f64", "f64", "")])
 
 
-def wgmma(name, n, td, ta, tb, count, a_registers=False, a_major=0, b_major=0, signs=(1, 1), swizzle=0, satfinite=False, scale_d="%p9",
+def wgmma(name, *arguments, family="wgmma", question=None, **options):
+    return Deferred(name, family, question, lambda: make_wgmma(name, *arguments, family=family, question=question, **options))
+
+
+def make_wgmma(name, n, td, ta, tb, count, a_registers=False, a_major=0, b_major=0, signs=(1, 1), swizzle=0, satfinite=False, scale_d="%p9",
           base_offset=None, family="wgmma", question=None, start=0):
     """One warpgroup for each of `count` blocks: A of 64 rows in 2 KiB (or 4 registers), B of n rows in n * 32 bytes; both raw.
 

@@ -94,16 +94,22 @@ JOIN:
     out = np.zeros(256, np.uint32)
     yield Case("divergence", "control", kernel(body, ["x", "out"]), [x, out], [out], block=256)
     call = """
-.func (.reg .b32 %result) twist(.reg .b32 %u, .reg .b32 %v)
+.func (.param .b32 result) twist(.param .b32 u, .param .b32 v)
 {
-	.reg .b32 %t<4>;
-	mad.lo.u32 %t0, %u, 17, %v;
-	xor.b32 %t1, %t0, %u;
-	mov.b32 %result, %t1;
+	.reg .b32 %t<5>;
+	ld.param.b32 %t0, [u];
+	ld.param.b32 %t1, [v];
+	mad.lo.u32 %t2, %t0, 17, %t1;
+	xor.b32 %t3, %t2, %t0;
+	st.param.b32 [result], %t3;
 	ret;
 }
 """
-    body = "\tmul.wide.u32 %rd1, %thr, 4;\n\tadd.s64 %rd2, %out, %rd1;\n\tcall (%r1), twist, (%thr, %lan);\n\tcall (%r2), twist, (%r1, %thr);\n\tst.global.b32 [%rd2], %r2;\n"
+    body = "\tmul.wide.u32 %rd1, %thr, 4;\n\tadd.s64 %rd2, %out, %rd1;\n"
+    for i, (u, v) in enumerate((("%thr", "%lan"), ("%r1", "%thr"))):
+        body += (f"\t{{ .param .b32 p0; .param .b32 p1; .param .b32 q; st.param.b32 [p0], {u}; st.param.b32 [p1], {v};\n"
+                 f"\tcall (q), twist, (p0, p1);\n\tld.param.b32 %r{i + 1}, [q]; }}\n")
+    body += "\tst.global.b32 [%rd2], %r2;\n"
     out = np.zeros(64, np.uint32)
     yield Case("call", "control", kernel(body, ["out"], call), [out], [out], block=64)
     names = ["tid.x", "ntid.x", "ctaid.x", "nctaid.x", "laneid", "cluster_ctarank", "cluster_nctarank", "cluster_ctaid.x", "clusterid.x",

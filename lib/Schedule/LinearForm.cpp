@@ -1,8 +1,8 @@
 //===- LinearForm.cpp - Integers as linear forms, and what bounds them --------------------===//
 //
-// A form is bounded by replacing one term after the other by a bound of it: positions by the extents of
-// their tile, induction variables by their loop's bounds, quotients by what they were divided from.
-// Maxima and minima are both of their operands in turn.
+// A form is bounded by replacing one term after the other by a bound of it: positions by the
+// extents of their tile, induction variables by their loop's bounds, quotients by what they were
+// divided from. Maxima and minima are both of their operands in turn.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -123,8 +123,8 @@ static bool bound(LinearForm &form, Value value, const Iterations *iterations,
     }
     if (auto tiles = dyn_cast<warp::ForEachTileOp>(parent)) {
       Value count = argument.getArgNumber() == 0 ? tiles.getM() : tiles.getN();
-      form.substitute(value, least ? LinearForm::of(0)
-                                   : LinearForm::of(-1).add(LinearForm::of(count)));
+      form.substitute(value,
+                      least ? LinearForm::of(0) : LinearForm::of(-1).add(LinearForm::of(count)));
       return true;
     }
     return false;
@@ -160,8 +160,8 @@ static bool prove(LinearForm form, const Iterations *iterations, unsigned left,
                   Operation *where = nullptr) {
   while (!form.terms.empty() && left-- > 0) {
     bool changed = false;
-    for (auto [value, coefficient] : SmallVector<std::pair<Value, int64_t>>(
-             form.terms.begin(), form.terms.end())) {
+    for (auto [value, coefficient] :
+         SmallVector<std::pair<Value, int64_t>>(form.terms.begin(), form.terms.end())) {
       Operation *def = value.getDefiningOp();
       if (isa_and_nonnull<arith::MaxSIOp, arith::MaxUIOp, arith::MinSIOp, arith::MinUIOp>(def)) {
         // The value is one of the two: the claim holds if it does for either, and for the one that

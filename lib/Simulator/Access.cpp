@@ -203,7 +203,7 @@ static void reportConflict(Warp &w, const AccessCheck &check, const SharedPlace 
 }
 
 void noteShared(Warp &w, const SharedPlace &p, uint32_t bytes, Mode mode, const Actor &actor,
-                int lane) {
+                int lane, bool sameValue) {
   Cta &cta = *p.cta;
   if (!cta.shadow)
     return;
@@ -229,6 +229,9 @@ void noteShared(Warp &w, const SharedPlace &p, uint32_t bytes, Mode mode, const 
     check = cta.shadow->read(p.offset, bytes, a, races, c.checking(CheckUninitialised));
   if (check.conflict == Conflict::None && writes(mode))
     check = cta.shadow->write(p.offset, bytes, a, races);
+  if (sameValue &&
+      (check.conflict == Conflict::WriteWrite || check.conflict == Conflict::ReadWrite))
+    return;
   if (check.conflict != Conflict::None)
     reportConflict(w, check, p, actor, lane);
 }

@@ -38,14 +38,15 @@ SharedPlace sharedPlace(Warp &w, uint32_t address, uint32_t bytes, uint32_t alig
                         int lane, const char *what = nullptr);
 /// Tells the race and initialisation checks.
 void noteShared(Warp &w, const SharedPlace &p, uint32_t bytes, Mode mode, const Actor &actor,
-                int lane);
+                int lane, bool sameValue = false);
 /// Global memory: pointer or null.
 uint8_t *globalPlace(Warp &w, uint64_t address, uint32_t bytes, uint32_t align, Mode mode, int lane,
                      const char *what = nullptr);
 void noteGlobal(Warp &w, uint64_t address, uint32_t bytes, Mode mode, const Actor &actor, int lane);
 /// Any address of a space; notes the access as generic-proxy.
+/// `value`: the bytes that a write stores; writing what is there already disturbs nobody.
 uint8_t *place(Warp &w, Space space, uint64_t address, uint32_t bytes, uint32_t align, Mode mode,
-               int lane, bool anyCta = false);
+               int lane, bool anyCta = false, const uint8_t *value = nullptr);
 
 std::string hex(uint64_t v);
 std::string describeShared(const Cta &cta, uint32_t offset);

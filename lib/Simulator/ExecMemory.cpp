@@ -62,12 +62,14 @@ template <Space S, bool Wide> Step store(Warp &w, const Instr &in) {
   bool anyCta = in.sub & AnyCta;
   eachLane(w.active, [&](unsigned lane) {
     uint64_t address = addressOf<Wide>(w, in, lane);
+    uint8_t value[64];
+    for (unsigned k = 0; k < n; ++k)
+      std::memcpy(value + k * bytes, w.regs + list[k] + lane * std::max(regBytes, 2u), bytes);
     uint8_t *p = place(w, S, address, bytes * n, bytes * n,
-                       in.sub & Strong ? Mode::Update : Mode::Write, int(lane), anyCta);
+                       in.sub & Strong ? Mode::Update : Mode::Write, int(lane), anyCta, value);
     if (!p)
       return;
-    for (unsigned k = 0; k < n; ++k)
-      std::memcpy(p + k * bytes, w.regs + list[k] + lane * std::max(regBytes, 2u), bytes);
+    std::memcpy(p, value, size_t(bytes) * n);
     if (in.sub & Strong && w.cluster->checking(CheckRaces))
       GlobalOrder::of(*w.cluster->grid).release(w, address, !(in.sub & Release));
   });

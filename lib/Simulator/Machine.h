@@ -48,6 +48,9 @@ struct WaitInfo {
   uint64_t since = 0;   // cycles
 };
 
+/// Owner of the registers of a tcgen05.ld (Warp::inFlight), which a wgmma never has.
+constexpr uint16_t TensorLoadOwner = 0xFFFE;
+
 /// Threads of a warp with one pc. `join` is the innermost place where they wait for their fellows.
 struct Group {
   uint32_t pc = 0, mask = 0;
@@ -208,6 +211,10 @@ struct Cta {
   std::string name() const;
 };
 
+/// Whether tcgen05 accesses are held to PTX's fences: not so in kernels that have none at all, as
+/// Triton's, which run; there the ordinary order is looked at.
+inline bool followsTensorFences(const Warp &w);
+
 /// Where a bad access or a broken rule is reported from; filled in from the warp.
 Finding findingAt(const Warp &w, const char *kind, std::string message, int lane = -1);
 
@@ -257,6 +264,10 @@ struct Cluster {
   bool checking(Check c) const { return grid->checks & c; }
   Cta *cta(uint32_t rank) { return rank < ctas.size() ? ctas[rank].get() : nullptr; }
 };
+
+inline bool followsTensorFences(const Warp &w) {
+  return w.program->usesTensorFences || w.cluster->checking(CheckStrict);
+}
 
 std::unique_ptr<Cluster> makeCluster(Grid &grid, uint64_t linear);
 

@@ -118,8 +118,11 @@ void Parser::parseFunction(bool isEntry) {
   f->line = s.line;
   if (!isEntry && s.peek() == '.') { // .func .noreturn
     const char *at = s.cur;
-    if (s.dotted() != ".noreturn")
+    uint32_t atLine = s.line;
+    if (s.dotted() != ".noreturn") {
       s.cur = at;
+      s.line = atLine;
+    }
   }
   if (!isEntry && s.peek() == '(')
     f->returns = parseParameterList();

@@ -70,6 +70,7 @@ void Parser::parseBlock(Function &f) {
     if (s.peek() == ':' && !(s.cur + 1 < s.end && s.cur[1] == ':')) {
       ++s.cur;
       const char *at = s.cur;
+      uint32_t atLine = s.line;
       if (s.peek() == '.') { // label: .branchtargets a, b;  or .callprototype
         std::string_view d = s.dotted();
         if (d == ".branchtargets") {
@@ -85,6 +86,7 @@ void Parser::parseBlock(Function &f) {
           continue;
         }
         s.cur = at;
+        s.line = atLine;
       }
       if (!f.labels
                .emplace(std::string(w) + "@" + std::to_string(scopes.back().id),
@@ -101,6 +103,7 @@ void Parser::parseBlock(Function &f) {
 
 bool Parser::parseDirective(Function &f) {
   const char *at = s.cur;
+  uint32_t atLine = s.line;
   std::string_view d = s.dotted();
   if (d == ".reg") {
     parseRegisters(f);
@@ -123,6 +126,7 @@ bool Parser::parseDirective(Function &f) {
                                  : Space::Reg;
   if (space == Space::Reg) {
     s.cur = at;
+    s.line = atLine;
     return false;
   }
   size_t first = f.locals.size();

@@ -140,8 +140,6 @@ FAULTS = [
     Fault(TC, "tensor map of B with another swizzle", both(in_recipe("parameters", 1, "swizzle", value=0)), "swizzle-mismatch"),
     Fault(PAIR, "commit reaches one CTA of the pair only", insert("\tmov.b16 %rs1, 1;", r"tcgen05\.commit", 1), "deadlock"),
     Fault(PAIR, "mixed cta_group", swap(r"tcgen05\.alloc", "cta_group::2", "cta_group::1"), "cta-group"),
-    Fault(PAIR, "no cluster barrier before the end",
-          both(drop(r"barrier\.cluster\.arrive", 1), drop(r"barrier\.cluster\.wait", 1)), "tensor-race", "remote-exited", "cta-group"),
     Fault(PAIR, "no CTA of the pair waits for a free accumulator", drop_wait(2), "tensor-race"),
     Fault(MXF8, "scales not copied to tensor memory", drop(r"tcgen05\.cp", 0), "uninitialised"),
     Fault(TC_ATTENTION, "no wait::st before the probabilities are used", drop(r"tcgen05\.wait::st", 1), "missing-tcgen05-wait"),

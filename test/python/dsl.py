@@ -18,7 +18,7 @@ def program(function, signature=None, schedule=None, **constants):
     for parameter in function.parameters:
         name = parameter.name
         known[name] = (facts.of_signature(parameter, signature[name], name) if signature and name in signature
-                       else facts.of_value(parameter, values[name], (), name))
+                       else facts.of_value(parameter, values[name], name))
     return generate(function, known, schedule)
 
 

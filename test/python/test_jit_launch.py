@@ -39,7 +39,7 @@ def stub(monkeypatch):
     """Programs that were compiled, in order."""
     made = []
 
-    def compile_program(program, target, options=None):
+    def compile_program(program, target, options=None, assemble=True):
         made.append((program, target))
         return compiled_module.CompiledKernel(program, target, {}, {"ptx": b"// PTX", "recipe": json.dumps(recipe_of(program)).encode()})
     monkeypatch.setattr(function_module, "compile_program", compile_program)
@@ -82,6 +82,15 @@ def test_grid_and_arguments(fake, monkeypatch, stub):
     fake.clear()
     add[(0,)](x, y, out, 1000, 256)
     assert fake.lines("cuLaunch") == []
+
+
+def test_preload(fake, monkeypatch, stub):
+    torch, add = make_torch(monkeypatch), add_kernel()
+    x, y, out = tensors(torch, 0x1000, 0x2000, 0x3000)
+    add.preload(x, y, out, 1000, BLOCK=256)
+    assert len(fake.lines("cuModuleLoad")) == 1 and fake.lines("cuLaunch") == []
+    add[(4,)](x, y, out, 1000, BLOCK=256)
+    assert len(fake.lines("cuModuleLoad")) == 1 and len(fake.lines("cuLaunchKernelEx")) == 1
 
 
 def test_specialisation(fake, monkeypatch, stub):
@@ -218,8 +227,8 @@ def test_choice_by_another_model(fake, monkeypatch, stub):
     from tileloom import schedule
     seen = []
 
-    def choose(kernel, arguments, legal):
-        seen.append((kernel.__name__, sorted(arguments)))
+    def choose(kernel, arguments, legal, emit, target, schedule):
+        seen.append((kernel.__name__, [(name, getattr(value, "shape", None) or value.extents, value.dtype) for name, value in arguments.items()]))
         return {"BM": 16, "schedule": {"stages": 3, "warps": 4}}
     monkeypatch.setattr(schedule, "choose", choose)
 
@@ -230,7 +239,10 @@ def test_choice_by_another_model(fake, monkeypatch, stub):
     torch = make_torch(monkeypatch)
     for rows in (100, 100, 200):
         kernel(torch.Tensor((rows, 32), torch.bfloat16), schedule={"warps": 8})
-    assert seen == [("kernel", ["a"])] * 2, "once for each shape"
+    assert seen == [("kernel", [("a", (rows, 32), tl.bfloat16)]) for rows in (100, 200)], "once for each shape"
+
+    kernel.compile(signature={"a": ("bf16", 2)})
+    assert seen[-1] == ("kernel", [("a", (None, None), tl.bfloat16)])
     assert "#tile.schedule<stages = 3, warps = 8>" in stub[0][0].text and "<16x32xbf16>" in stub[0][0].text
 
 

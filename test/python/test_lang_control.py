@@ -157,6 +157,25 @@ def test_nested_loops():
 
 
 @tl.jit
+def kept(x, out, n, FLAG: tl.constexpr):
+    width, seen, total = 32, 0, 0.0
+    for i in range(n):
+        if FLAG:
+            width = 64
+        if i > 2:
+            seen += 1
+            tl.store(out + seen, tl.sum(tl.load(x + tl.arange(0, width)), 0))
+        total += 1
+    tl.store(out, total + width)
+
+
+def test_numbers_that_a_loop_leaves_alone_stay_constants():
+    text = plain(tile(kept, {"x": "*f32", "out": "*f32", "n": "i32"}, FLAG=False))
+    assert "tensor<32xf32>" in text and re.search(r"scf.if %\d+ -> \(i32\)", text), "what only the branch reads passes to the next iteration"
+    assert "tensor<64xf32>" in tile(kept, {"x": "*f32", "out": "*f32", "n": "i32"}, FLAG=True)
+
+
+@tl.jit
 def logic(out, n, m):
     if n > 0 and m > 0 or not n == 5:
         tl.store(out, 1)

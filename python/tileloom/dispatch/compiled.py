@@ -21,6 +21,8 @@ class CompiledKernel:
         self.ptx = parts["ptx"].decode()
         self.cubin = parts.get("cubin") or None
         self.recipe = json.loads(parts["recipe"])
+        if not self.has_tile_loop and "launch" in self.recipe:
+            self.recipe["launch"]["grid"] = {"given": True}  # program_id counts in the caller's grid
         self.diagnostics = parts.get("diagnostics", b"").decode()
         self._stages = None
         self._kernel = None
@@ -61,22 +63,23 @@ def run_compiler(program, target, options, **more):
         with open(os.path.join(dump, f"{program.name}.tile.mlir"), "w") as file:
             file.write(program.text)
     try:
-        return compiler.compile(program.text, target, name=f"{program.name}.tile.mlir", save_temps=dump or None, **options, **more)
+        return compiler.compile(program.text, target, name=f"{program.name}.tile.mlir", save_temps=dump or None,
+                                save_passes=bool(dump), **options, **more)
     except compiler.CompileError as error:
         raise errors.from_compiler(str(error)) from None
 
 
-def compile_program(program, target, options=None, use_cache=True):
-    """The CompiledKernel of a tile program, from the disk cache if it is there."""
+def compile_program(program, target, options=None, assemble=True):
+    """The CompiledKernel of a tile program, from the disk cache if it is there. assemble: make a cubin too, if there is a ptxas."""
     options = dict(options or {})
     unknown = [name for name in options if name not in _OPTIONS]
     if unknown:
         raise errors.CompilationError(f"unknown option {unknown[0]!r}; known: {', '.join(_OPTIONS)}")
-    name = cache.key(program.text, target, sorted(options.items()))
-    use_cache = use_cache and not os.environ.get("TILELOOM_DUMP")
+    name = cache.key(program.text, target, (assemble, sorted(options.items())))
+    use_cache = not os.environ.get("TILELOOM_DUMP")
     parts = cache.load(name) if use_cache else None
     if parts is None or not {"ptx", "recipe"} <= parts.keys():
-        made = run_compiler(program, target, options)
+        made = run_compiler(program, target, options, cubin=None if assemble else False)
         parts = {"ptx": made.ptx.encode(), "recipe": json.dumps(made.recipe).encode(), "cubin": made.cubin or b"",
                  "diagnostics": made.diagnostics.encode()}
         if use_cache:

@@ -77,8 +77,8 @@ class _Spec:
         self.prefix = prefix
 
 
-def of_value(parameter, value, static, where):
-    """The fact of an argument. static: axes of views that are compile-time constants, as (name, axis)."""
+def of_value(parameter, value, where):
+    """The fact of an argument."""
     if parameter.is_constexpr:
         return constant(value)
     if value is None:

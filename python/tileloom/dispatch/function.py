@@ -18,9 +18,8 @@ from ..language.values import auto, constexpr
 from ..runtime.errors import ArgumentError
 from . import facts
 from .compiled import compile_program
-from .launch import Variant, launch_target
-
-_RESERVED = ("schedule", "target", "stream", "num_warps", "num_stages", "simulator", "options")
+from .keys import OPTIONS, make_entry
+from .launch import PRELOAD, Variant, launch_target, on_host
 
 
 class Parameter:
@@ -35,6 +34,7 @@ class Parameter:
         self.is_constexpr = text.split(".")[-1] == "constexpr"
         self.is_view = text.split(".")[-1] == "view"
         self.is_auto = self.default is auto
+        self.keyword_only = parameter.kind is parameter.KEYWORD_ONLY
 
     @property
     def required(self):
@@ -52,7 +52,7 @@ class JITFunction:
         for parameter in signature.parameters.values():
             if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
                 raise ArgumentError(f"@tl.jit on {function.__name__}: parameter '{parameter}'; needed named parameters, no * or **")
-            if parameter.name in _RESERVED:
+            if parameter.name in OPTIONS or parameter.name == "grid":
                 raise ArgumentError(f"@tl.jit on {function.__name__}: a parameter is called '{parameter.name}', which is an option of the launch")
         self.parameters = [Parameter(index, p) for index, p in enumerate(signature.parameters.values())]
         for parameter in self.parameters:
@@ -64,7 +64,8 @@ class JITFunction:
         self._lock = threading.RLock()
         self.static = frozenset()  # (view, axis) pairs that programs so far have as constants
         self._variants = {}
-        self._choices = {}
+        self._compiled = {}  # by tile text: variants are found anew when view extents become constants
+        self._entry = None
 
     @property
     def source(self):
@@ -122,43 +123,53 @@ class JITFunction:
             if parameter.name in signature:
                 known[parameter.name] = facts.of_signature(parameter, signature[parameter.name], where)
             elif values[parameter.name] is not auto:
-                known[parameter.name] = facts.of_value(parameter, _plain(parameter, values[parameter.name]), (), where)
+                known[parameter.name] = facts.of_value(parameter, _plain(parameter, values[parameter.name]), where)
         schedule = _merged(schedule, num_warps, num_stages)
-        return self._compile(known, values, schedule, target, options)
+        return self._compile(known, values, schedule, target, options, {})
 
     def _where(self, parameter):
         return f"kernel '{self.__name__}', argument {parameter.index} '{parameter.name}'"
 
-    def _compile(self, known, values, schedule, target, options=None):
-        """known: facts of all parameters but those left to the host's choice."""
+    def _compile(self, known, values, schedule, target, options, memory, assemble=True):
+        """known: facts of all parameters but those left to the host's choice. memory: kernels by what they were compiled from."""
         made = {}
 
         def attempt(constants, schedule=schedule):
             own = {**known, **{name: facts.constant(value) for name, value in constants.items()}}
             program = generate(self, own, schedule)
-            return compile_program(program, target, options)
+            name = program.text, target, repr(options), assemble
+            found = memory.get(name)
+            if found is None:
+                found = memory[name] = compile_program(program, target, options, assemble)
+            return found
 
         open_names = [name for name in self.automatic if name not in known]
         if not open_names:
             return attempt({})
 
-        def legal(constants):
+        def emit(constants):
+            return generate(self, {**known, **{name: facts.constant(value) for name, value in constants.items()}}, None)
+
+        def combined(own):
+            return {**own, **(schedule or {})} if own and not isinstance(schedule, str) else schedule
+
+        def legal(constants, own):
             try:
-                made[tuple(sorted(constants.items()))] = attempt(constants)
+                made[tuple(sorted(constants.items())), repr(own)] = attempt(constants, combined(own))
             except CompilationError as error:
                 return error
             return None
 
-        arguments = {name: values[name] for name in known}
-        chosen = dict(_schedule.choose(self, arguments, legal))
-        own = chosen.pop("schedule", None)  # what the user says wins
-        merged = {**own, **(schedule or {})} if own and not isinstance(schedule, str) else schedule
+        arguments = {}
+        for name, fact in known.items():
+            value = values[name]
+            tensor = None if fact.kind == "constant" or value is None else facts.tensor_of(value, name)
+            arguments[name] = tensor or (fact if value is None and fact.kind != "constant" else value)
+        chosen = dict(_schedule.choose(self, arguments, legal, emit, target, schedule))
+        own = chosen.pop("schedule", None) or {}
         constants = {name: chosen[name] for name in open_names}
-        if merged == schedule:
-            found = made.get(tuple(sorted(constants.items())))
-            if found is not None:
-                return found
-        return attempt(constants, merged)
+        found = made.get((tuple(sorted(constants.items())), repr(own)))
+        return found or attempt(constants, combined(own))
 
     # Launch ---------------------------------------------------------------------------------------
 
@@ -168,48 +179,44 @@ class JITFunction:
     def __call__(self, *arguments, **keywords):
         return self._launch(None, *arguments, **keywords)
 
-    def _launch(self, grid, *arguments, schedule=None, target=None, stream=None, num_warps=None, num_stages=None, simulator=None,
-                options=None, **keywords):
-        if len(arguments) != len(self._names) or keywords:
-            values = self._bind(arguments, keywords, ArgumentError)
-            arguments = tuple(values.values())
-        extra = (target, num_warps, num_stages, _hashable(schedule), _hashable(options)) if (
-            schedule or target or num_warps or num_stages or options) else None
-        key = self._key(arguments, extra)
-        variant = self._variants.get(key)
-        if variant is None:
-            variant = self._make_variant(arguments, key, extra, schedule, target, num_warps, num_stages, options)
-        return variant.launch(grid, arguments, stream, simulator)
+    def preload(self, *arguments, **keywords):
+        """Compiles for these arguments and loads the code on their device, ahead of a launch that must not do so (a captured one may)."""
+        self._launch(PRELOAD, *arguments, **keywords)
 
-    def _key(self, arguments, extra):
-        return self._key_function()(arguments, extra)
+    def _launch(self, grid, *arguments, **keywords):
+        entry = self._entry or self._make_entry()
+        try:
+            return entry(grid, *arguments, **keywords)
+        except TypeError:
+            # Python's own words for a wrong call name the generated function; say it as for any other argument.
+            self._bind(arguments, {name: value for name, value in keywords.items() if name not in OPTIONS}, ArgumentError)
+            raise
 
-    def _key_function(self):
-        found = getattr(self, "_keys", None)
-        if found is None or found[0] != self.static:
-            from .keys import make_key_function
-            found = self._keys = (self.static, make_key_function(self))
-        return found[1]
+    def _make_entry(self):
+        self._entry = make_entry(self)
+        return self._entry
 
-    def _make_variant(self, arguments, key, extra, schedule, target, num_warps, num_stages, options):
+    def _make_variant(self, arguments, key, schedule, target, num_warps, num_stages, options):
         with self._lock:
             values = {}
             known = {}
             for parameter, value in zip(self.parameters, arguments):
                 value = values[parameter.name] = _plain(parameter, value)
                 if value is not auto:
-                    known[parameter.name] = facts.of_value(parameter, value, self.static, self._where(parameter))
+                    known[parameter.name] = facts.of_value(parameter, value, self._where(parameter))
             target = target or launch_target(arguments)
-            compiled = self._compile(known, values, _merged(schedule, num_warps, num_stages), target, options)
+            compiled = self._compile(known, values, _merged(schedule, num_warps, num_stages), target, options, self._compiled,
+                                     assemble=not on_host(self, arguments))
             if compiled.diagnostics:
                 warnings.warn(compiled.diagnostics, stacklevel=4)
             variant = Variant(self, compiled)
-            if not compiled.program.static <= self.static:
-                # The key has to tell these extents apart from now on.
+            if compiled.program.static <= self.static:
+                self._variants[key] = variant
+            else:
+                # Keys have to tell these extents apart from now on: the next call makes its own.
                 self.static |= compiled.program.static
                 self._variants.clear()
-                key = self._key(arguments, extra)
-            self._variants[key] = variant
+                self._entry = None
             return variant
 
 
@@ -220,10 +227,6 @@ def _plain(parameter, value):
     if parameter.is_constexpr and isinstance(value, list):
         return tuple(value)
     return value
-
-
-def _hashable(value):
-    return tuple(sorted(value.items())) if isinstance(value, dict) else value
 
 
 def _merged(schedule, num_warps, num_stages):

@@ -19,12 +19,15 @@ from . import facts
 from .keys import torch_tensor
 
 _UNKNOWN = library.UNKNOWN_DEVICE
+_GRID = ctypes.c_uint32 * 3
+_EMPTY, _SIMULATE = object(), object()
+PRELOAD = object()  # stands for a grid: load, and do not launch
 
 
 def launch_target(arguments):
     """The target for the device that the arguments lie on; for host arrays $TILELOOM_TARGET, or sm_90a."""
     for argument in arguments:
-        if type(argument) is torch_tensor() and argument.get_device() >= 0:
+        if isinstance(argument, torch_tensor()) and argument.get_device() >= 0:
             return _device_target(argument.get_device())
     return os.environ.get("TILELOOM_TARGET", "sm_90a")
 
@@ -42,21 +45,51 @@ def _device_target(ordinal):
     return known[major, minor]
 
 
+def on_host(function, arguments):
+    """Whether the arguments are host arrays: then the simulator runs the kernel."""
+    Tensor = torch_tensor()
+    host = False
+    for parameter, value in zip(function.parameters, arguments):
+        if parameter.is_constexpr or value is None or isinstance(value, (bool, int, float)):
+            continue
+        if isinstance(value, Tensor) or hasattr(value, "__cuda_array_interface__"):
+            return False
+        if hasattr(value, "__array_interface__") or hasattr(value, "array"):
+            host = host or getattr(getattr(value, "array", value), "shape", ()) != ()
+        elif hasattr(value, "__dlpack__"):
+            return False
+    return host
+
+
 class Variant:
     """One compiled specialisation of a function."""
 
     def __init__(self, function, compiled):
         self.function, self.compiled = function, compiled
-        self._packers = {}
+        self._packer = None
         self._native = None
+        self._grids = {None: None} if compiled.has_tile_loop else {}
 
     # The grid -------------------------------------------------------------------------------------
 
-    def grid(self, grid, arguments):
-        """Three extents, or None if the compiler chooses the grid."""
-        name = self.function.__name__
+    def _grid(self, grid, arguments):
+        """The C array of a grid's extents (None: the compiler chooses the grid), or _EMPTY; remembered for the next call."""
+        if grid is PRELOAD:
+            if not on_host(self.function, arguments):
+                devices = [argument.get_device() for argument in arguments if isinstance(argument, torch_tensor())]
+                self.compiled.kernel.preload(devices[0] if devices else None)
+            return _EMPTY
+        given = grid
         if callable(grid):
             grid = grid(dict(zip(self.function._names, arguments)))
+        extents = self._extents(grid)
+        found = None if extents is None else _EMPTY if 0 in extents else _GRID(*extents)
+        if type(given) is tuple and len(self._grids) < 1024:
+            self._grids[given] = found
+        return found
+
+    def _extents(self, grid):
+        name = self.function.__name__
         if grid is not None and not isinstance(grid, (tuple, list)):
             grid = (grid,)
         if self.compiled.has_tile_loop:
@@ -80,46 +113,35 @@ class Variant:
     # Launch ---------------------------------------------------------------------------------------
 
     def launch(self, grid, arguments, stream, simulator):
-        extents = self.grid(grid, arguments)
-        kinds = tuple(map(type, arguments))
-        packer = self._packers.get(kinds)
-        if packer is None:
-            if self._on_host(arguments):
-                return self._simulate(extents, arguments, simulator)
-            packer = self._packers[kinds] = self._make_packer(kinds)
-        if extents is not None and 0 in extents:
+        """The arguments are of the types that the variant's key tells, so what was found for the first launch holds for all."""
+        try:
+            extents = self._grids[grid]
+        except (KeyError, TypeError):
+            extents = self._grid(grid, arguments)
+        packer = self._packer or self._prepare(arguments)
+        if packer is _SIMULATE:
+            return self._simulate(extents, arguments, simulator)
+        if extents is _EMPTY:
             return None
-        native = self._native or self._load()
-        handle, function, fail, count = native
+        handle, function, fail, count = self._native
         if stream is not None:
             stream = _stream_number(stream)
         packed, device = packer(arguments, stream)
         if stream is None:
             stream = _find_torch().current_stream(device) if device >= 0 else 0
-        status = function(handle, packed, count, extents and _grids(extents), stream)
+        status = function(handle, packed, count, extents, stream)
         if status:
             fail(status)
         return None
 
-    def _load(self):
-        kernel = self.compiled.kernel
-        self._native = (kernel._handle, kernel._library.tileloomKernelLaunchGrid, kernel._fail, len(self.compiled.bindings))
-        return self._native
-
-    def _on_host(self, arguments):
-        """Whether the arguments are host arrays: then the simulator runs the kernel."""
-        Tensor = torch_tensor()
-        host = False
-        for parameter, value in zip(self.function.parameters, arguments):
-            if parameter.is_constexpr or value is None or isinstance(value, (bool, int, float)):
-                continue
-            if isinstance(value, Tensor) or hasattr(value, "__cuda_array_interface__"):
-                return False
-            if hasattr(value, "__array_interface__") or hasattr(value, "array"):
-                host = host or getattr(getattr(value, "array", value), "shape", ()) != ()
-            elif hasattr(value, "__dlpack__"):
-                return False
-        return host
+    def _prepare(self, arguments):
+        if on_host(self.function, arguments):
+            self._packer = _SIMULATE
+        else:
+            kernel = self.compiled.kernel
+            self._native = (kernel._handle, kernel._library.tileloomKernelLaunchGrid, kernel._fail, len(self.compiled.bindings))
+            self._packer = self._make_packer(tuple(map(type, arguments)))
+        return self._packer
 
     # Packing for the GPU --------------------------------------------------------------------------
 
@@ -130,7 +152,7 @@ class Variant:
         bindings = self.compiled.bindings
         torch = _find_torch()
         table = torch.elements if torch else {}
-        if any(kinds[index[_parameter(b)]] not in (Tensor, int, bool, float) or b[0] == "descriptor" for b in bindings) or not bindings:
+        if not bindings or any(not issubclass(kinds[index[_parameter(b)]], (Tensor, int, float)) or b[0] == "descriptor" for b in bindings):
             return self._pack_slowly
         recipe = self.compiled.recipe["arguments"]
         format, values, lines, used = "<", [], [], set()
@@ -138,7 +160,7 @@ class Variant:
             at = index[_parameter(binding)]
             a = f"a{at}"
             number = elements.NUMBER[own["element"]]
-            if kinds[at] is Tensor and at not in used:
+            if issubclass(kinds[at], Tensor):
                 used.add(at)
             if binding[0] == "view":
                 rank = own["rank"]
@@ -231,9 +253,9 @@ class Variant:
 
         from .. import sim
         recipe = self.compiled.recipe
+        if extents is _EMPTY:
+            return None
         if extents is not None:
-            if 0 in extents:
-                return None
             recipe = copy.copy(recipe)
             recipe["launch"] = {**recipe["launch"], "grid": dict(zip("xyz", extents))}
         index = {parameter.name: parameter.index for parameter in self.function.parameters}
@@ -263,19 +285,11 @@ def _parameter(binding):
     return binding[1][1] if binding[0] == "descriptor" else binding[1]
 
 
-_GRID = ctypes.c_uint32 * 3
-_grid_cache = {}
+def _divide(a, b):
+    """a / b toward zero, as the kernel divides."""
+    quotient = abs(a) // abs(b)
+    return quotient if (a < 0) == (b < 0) else -quotient
 
 
-def _grids(extents):
-    """A C array of the extents; few different ones occur."""
-    found = _grid_cache.get(extents)
-    if found is None:
-        if len(_grid_cache) > 4096:
-            _grid_cache.clear()
-        found = _grid_cache[extents] = _GRID(*extents)
-    return found
-
-
-_COMPUTE = {"add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "floordiv": lambda a, b: int(a / b) if abs(a) < 1 << 52 else a // b,
-            "mod": lambda a, b: a - b * int(a / b), "min": min, "max": max, "cdiv": lambda a, b: -(-a // b)}
+_COMPUTE = {"add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "floordiv": _divide,
+            "mod": lambda a, b: a - b * _divide(a, b), "min": min, "max": max, "cdiv": lambda a, b: _divide(a + b - 1, b)}

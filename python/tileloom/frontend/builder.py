@@ -5,7 +5,12 @@ body may be visited before the types that it carries are.
 """
 
 import contextlib
+import re
 from collections import namedtuple
+
+
+_PURE = re.compile(r" *(%[\w.]+) = (?:tile\.(?!atomic)|arith\.|math\.)")  # reads are without effect, too
+_NAME = re.compile(r"%[\w.]+")
 
 
 class Argument(namedtuple("Argument", "ssa name type attributes binding")):
@@ -106,6 +111,18 @@ class Builder:
 
     def argument_type(self, binding):
         return self.arguments[binding].type
+
+    def drop_unused(self):
+        """Takes out operations without effect whose results nobody reads, and then arguments that nobody reads."""
+        lines, used = [], set()
+        for line in reversed(self.block):
+            result = _PURE.match(line)
+            if result and result[1] not in used:
+                continue
+            used.update(_NAME.findall(line))
+            lines.append(line)
+        self.block = lines[::-1]
+        self.arguments = {binding: argument for binding, argument in self.arguments.items() if argument.ssa in used}
 
     def ordered(self, parameters):
         """The arguments in the order of the user's parameters; of one parameter the tensor first, then its extents and strides."""

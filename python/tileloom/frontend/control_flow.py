@@ -9,7 +9,7 @@ import ast
 from ..language import control, dtypes, functions, semantic
 from ..language.values import constexpr, describe, tensor
 from . import carry, names
-from .errors import ProgramError
+from .errors import CompilationError, ProgramError
 
 
 class ControlFlow:
@@ -26,7 +26,8 @@ class ControlFlow:
         condition = self.scalar_condition(condition, "if")
         place = self.builder.place
         both = names.assigned(node.body + node.orelse)
-        wanted = [name for name in both if self.read_outside(name, node)]
+        exposed = names.exposed([node])  # perhaps by the next iteration of a loop around it
+        wanted = [name for name in both if name in exposed or self.read_outside(name, node)]
         self.branch(condition, lambda: self.statements(node.body), lambda: self.statements(node.orelse), wanted, both, place)
 
     def branch(self, condition, then, otherwise, wanted, assigned, place):
@@ -118,10 +119,33 @@ class ControlFlow:
         known = [name for name in assigned if name in self.names and not isinstance(self.names[name], carry.Undefined)]
         return [name for name in known if name in exposed or self.read_outside(name, node)], assigned
 
-    def iterate(self, carried, visit, forms):
-        """Visits a body until the forms of what it carries are settled. `visit(forms)` gives (whatever, values at its end)."""
+    def iterate(self, carried, visit, before):
+        """Visits a body until the forms of what it carries are settled. `visit(forms)` gives (whatever, values at its end). `before`:
+        the values at entry. Numbers become run-time values; if the body needs them at compile time, it must leave them as they are."""
+        place, calls = self.builder.place, self.builder.calls
+        try:
+            return self.settle(carried, visit, {name: carry.form_of(before[name], True) for name in carried})
+        except (CompilationError, ProgramError):
+            constant = {name: carry.form_of(before[name], False) for name in carried}
+            if not any(isinstance(form, carry.Static) and isinstance(form.value, (bool, int, float)) for form in constant.values()):
+                raise
+            failed = self.builder.place
+            try:
+                self.builder.calls = calls
+                self.builder.at(*place)
+                end = visit(constant)[1]
+                kept = [name for name in carried if not isinstance(end[name], carry.Undefined) and
+                        constant[name] == carry.form_of(end[name], False)]
+                self.builder.at(*place)
+                return self.settle(carried, visit, {name: carry.form_of(before[name], name not in kept) for name in carried})
+            except (CompilationError, ProgramError):
+                pass
+            self.builder.at(*failed)
+            raise
+
+    def settle(self, carried, visit, forms):
+        place, calls = self.builder.place, self.builder.calls
         for _ in range(4):
-            place, calls = self.builder.place, self.builder.calls
             result, end = visit(forms)
             self.builder.calls = calls
             self.builder.at(*place)
@@ -129,7 +153,8 @@ class ControlFlow:
             for name in carried:
                 if isinstance(end[name], carry.Undefined):
                     raise ProgramError(f"variable '{name}' {end[name].why}, so the next iteration cannot use it")
-                joined[name] = carry.join(name, forms[name], carry.form_of(end[name], True), ("before the loop", "after an iteration"))
+                joined[name] = carry.join(name, forms[name], carry.form_of(end[name], not isinstance(forms[name], carry.Static)),
+                                         ("before the loop", "after an iteration"))
             if joined == forms:
                 return result, forms, end
             forms = joined
@@ -181,8 +206,7 @@ class ControlFlow:
                 self.statements(node.body)
             return (inside, block), self.names
 
-        forms = {name: carry.form_of(before[name], True) for name in carried}
-        (inside, block), forms, end = self.iterate(carried, visit, forms)
+        (inside, block), forms, end = self.iterate(carried, visit, before)
         types = [type for form in forms.values() for type in form.types]
         self.names = end
         with self.builder.nested(block):
@@ -246,8 +270,7 @@ class ControlFlow:
                 self.statements(node.body)
             return (conditions, inside, test, block), self.names
 
-        forms = {name: carry.form_of(before[name], True) for name in carried}
-        (conditions, inside, test, block), forms, end = self.iterate(carried, visit, forms)
+        (conditions, inside, test, block), forms, end = self.iterate(carried, visit, before)
         self.builder.at(*place)
         types = [type for form in forms.values() for type in form.types]
         self.names = end

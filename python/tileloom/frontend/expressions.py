@@ -2,15 +2,17 @@
 
 import ast
 import builtins
+import re
 import types
 
 from ..language import control, dtypes, functions, semantic
-from ..language.values import _Auto, constexpr, describe, tensor
-from ..language.views import descriptor, view
-from .errors import CompilationError, ProgramError
+from ..language.values import constexpr, describe, tensor
+from ..language.views import descriptor
+from .errors import ProgramError
 
 _OPERATORS = {"Add": "add", "Sub": "sub", "Mult": "mul", "Div": "div", "FloorDiv": "floordiv", "Mod": "mod", "BitAnd": "and",
               "BitOr": "or", "BitXor": "xor", "LShift": "shl", "RShift": "shr", "Pow": "pow"}
+_WRONG_CALL = re.compile(r"\w+\(\) (missing|takes|got) .*argument")
 _COMPARISONS = {"Lt": "lt", "LtE": "le", "Gt": "gt", "GtE": "ge", "Eq": "eq", "NotEq": "ne"}
 _REFUSED = {"JoinedStr": "f-strings", "ListComp": "comprehensions: use tl.static_range", "SetComp": "comprehensions", "DictComp":
             "comprehensions", "GeneratorExp": "generators", "Lambda": "lambda: define a function with @tl.jit", "Dict": "dictionaries",
@@ -50,20 +52,27 @@ class Expressions:
         return slice(*parts)
 
     def visit_BinOp(self, node):
-        return self.operate(node.op, self.expression(node.left), self.expression(node.right), node)
+        left, right = self.expression(node.left), self.expression(node.right)
+        return self.operate(node.op, left, right, node, isinstance(node.left, ast.Call), isinstance(node.right, ast.Call))
 
-    def operate(self, op, left, right, node):
+    def operate(self, op, left, right, node, fresh_left=False, fresh_right=False):
+        """fresh_left, fresh_right: the operand is the value of a call, so nothing else uses it."""
         self.mark(node)
+        if isinstance(op, ast.Add):
+            for fresh, product, other in ((fresh_right, right, left), (fresh_left, left, right)):
+                fused = functions.accumulated(product, other) if fresh else None
+                if fused is not None:  # acc + tl.dot(a, b)
+                    return fused
         name = _OPERATORS.get(type(op).__name__)
         if name is None:
             raise ProgramError("a @ b: needed tl.dot(a, b)" if isinstance(op, ast.MatMult) else f"the operator {type(op).__name__}")
         sequences = [isinstance(value, (tuple, list, str)) for value in (left, right)]
-        if any(sequences) and not isinstance(left, tensor) and not isinstance(right, tensor):
-            if name == "add" and all(sequences):
-                return tuple(left) + tuple(right) if not isinstance(left, str) else left + right
-            if name == "mul":
-                return left * right
         try:
+            if any(sequences) and not isinstance(left, tensor) and not isinstance(right, tensor):
+                if name == "add" and all(sequences):
+                    return tuple(left) + tuple(right) if not isinstance(left, str) else left + right
+                if name == "mul":
+                    return left * right
             return semantic.binary(name, left, right)
         except (ZeroDivisionError, OverflowError, TypeError, ValueError) as error:
             raise ProgramError(f"{describe(left)} {semantic._SIGN[name]} {describe(right)}: {error}") from None
@@ -102,6 +111,8 @@ class Expressions:
         if isinstance(op, (ast.In, ast.NotIn)):
             if isinstance(left, tensor) or not isinstance(right, (tuple, list, str)):
                 raise ProgramError(f"{describe(left)} in {describe(right)}; needed compile-time values")
+            if isinstance(right, str) and not isinstance(left, str):
+                raise ProgramError(f"{describe(left)} in {describe(right)}; needed a string in a string")
             return (left in right) == isinstance(op, ast.In)
         name = _COMPARISONS[type(op).__name__]
         if _is_number_like(left) and _is_number_like(right):
@@ -167,7 +178,7 @@ class Expressions:
 
     def visit_Call(self, node):
         callee = self.expression(node.func)
-        if callee in (control.static_assert, control.static_print) and not node.keywords:
+        if (callee is control.static_assert or callee is control.static_print) and not node.keywords:
             return self.static_call(callee, node)
         arguments = []
         for argument in node.args:
@@ -198,6 +209,8 @@ class Expressions:
         if hasattr(callee, "bind_call"):
             return self.inline(callee, arguments, keywords, node)
         if callee is constexpr:
+            if len(arguments) != 1 or keywords:
+                raise ProgramError(f"tl.constexpr() with {len(arguments)} arguments; needed one")
             return self.static(arguments[0], "the value of a tl.constexpr")
         module = getattr(callee, "__module__", None) or ""
         own = module.startswith("tileloom.language") or isinstance(getattr(callee, "__self__", None), (tensor, descriptor, dtypes.dtype))
@@ -207,12 +220,18 @@ class Expressions:
         try:
             return callee(*arguments, **keywords)
         except TypeError as error:
-            # A wrong number or name of arguments; anything else is ours.
-            if error.__traceback__.tb_next is not None:
+            if not _WRONG_CALL.search(str(error)):
                 raise
-            raise ProgramError(str(error).replace("__init__()", f"{name}()")) from None
+            raise ProgramError(re.sub(r"^(?:\w+\.)?__init__\(\)", f"{name}()", str(error))) from None
 
     def call_python(self, callee, name, arguments, keywords):
+        """A call of something that is not of the language; what it says to wrong arguments is said of the program."""
+        try:
+            return self.call_known(callee, name, arguments, keywords)
+        except (TypeError, ValueError, OverflowError, IndexError, ZeroDivisionError) as error:
+            raise ProgramError(f"{name}: {error}") from None
+
+    def call_known(self, callee, name, arguments, keywords):
         replaced = _BUILTINS.get(name) if getattr(builtins, name, None) is callee else None
         if replaced is not None:
             if len(arguments) > 2 and replaced is not control.range:
@@ -225,22 +244,15 @@ class Expressions:
             raise ProgramError(f"{callee!r} is called; needed tl.cast(value, {callee!r}) or value.to({callee!r})")
         if isinstance(callee, types.FunctionType):
             raise ProgramError(f"'{name}' is an ordinary Python function; needed one with @tl.jit")
-        if callee in _AT_COMPILE_TIME or module_of(callee) == "math":
+        if any(callee is known for known in _AT_COMPILE_TIME) or getattr(callee, "__module__", None) == "math":
             if callee is len and isinstance(arguments[0], (tuple, list)):
                 return len(arguments[0])
             if callee is isinstance:
                 return isinstance(*arguments)
             values = [self.static(argument, f"argument {index} of {name}, which runs at compile time,") for index, argument in
                       enumerate(arguments)]
-            try:
-                return callee(*values, **keywords)
-            except (TypeError, ValueError, OverflowError) as error:
-                raise ProgramError(f"{name}: {error}") from None
+            return callee(*values, **keywords)
         raise ProgramError(f"{describe(callee)} '{name}' cannot be called in a kernel")
-
-
-def module_of(callee):
-    return getattr(callee, "__module__", None)
 
 
 def unwrap(value):

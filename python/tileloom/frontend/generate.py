@@ -35,6 +35,7 @@ def generate(function, facts, schedule=None):
         builder.at(*place)
         if result is not None:
             raise CompilationError("a kernel returns a value; needed a store to memory", *place)
+    builder.drop_unused()
     arguments = builder.ordered([parameter.name for parameter in function.parameters])
     text = builder.function(function.__name__, arguments, attributes, source.parameter_places())
     return Program(function.__name__, text, [argument.binding for argument in arguments], builder.has_tile_loop, static)

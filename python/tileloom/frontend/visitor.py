@@ -98,7 +98,7 @@ class Visitor(Expressions, ControlFlow):
         if not isinstance(node.target, ast.Name):
             raise ProgramError("assignment to something else than a name; tiles are values: make a new one, or store to memory")
         old = self.read(node.target.id)
-        self.assign(node.target, self.operate(node.op, old, self.expression(node.value), node))
+        self.assign(node.target, self.operate(node.op, old, self.expression(node.value), node, False, isinstance(node.value, ast.Call)))
 
     def visit_Return(self, node):
         value = self.expression(node.value) if node.value is not None else None

@@ -47,15 +47,15 @@ def _device(tensor):
 
 def empty(like, shape, dtype):
     """A new tensor or array on the device of `like`. dtype: of the language."""
+    name = {"float8e4nv": "float8_e4m3fn", "float8e5": "float8_e5m2"}.get(dtype.name, dtype.name)
     if hasattr(like, "data_ptr"):
         torch = sys.modules["torch"]
-        names = {"float8e4nv": "float8_e4m3fn", "float8e5": "float8_e5m2"}
-        return torch.empty(shape, dtype=getattr(torch, names.get(dtype.name, dtype.name)), device=like.device)
+        return torch.empty(shape, dtype=getattr(torch, name), device=like.device)
     import numpy
     if dtype in (dtypes.bfloat16, dtypes.float8e4nv, dtypes.float8e5):
         import ml_dtypes
-        return numpy.empty(shape, getattr(ml_dtypes, {"float8e4nv": "float8_e4m3fn", "float8e5": "float8_e5m2"}.get(dtype.name, dtype.name)))
-    return numpy.empty(shape, dtype.name)
+        return numpy.empty(shape, getattr(ml_dtypes, name))
+    return numpy.empty(shape, name)
 
 
 def as_dtype(value, kernel, name):
@@ -66,6 +66,23 @@ def as_dtype(value, kernel, name):
         raise ArgumentError(f"{kernel}: '{name}' is {value!r}; needed an element type") from None
 
 
-def swapped(value):
-    """The transposed view of a matrix."""
-    return value.T
+def fits(value, name="tensor"):
+    """Whether hardware copies can take a tensor: address and rows at multiples of 16 bytes, the last stride 1."""
+    tensor = facts.tensor_of(value, name)
+    size = tensor.dtype.itemsize
+    pairs = list(zip(tensor.shape, tensor.strides))
+    return (tensor.address % 16 == 0 and all(step * size % 16 == 0 for extent, step in pairs[:-1] if extent > 1) and
+            (not pairs or pairs[-1][1] == 1 or pairs[-1][0] <= 1))
+
+
+def boxed(value, fill=True):
+    """`value` if hardware copies can take it, else a copy with padded rows. fill=False: the same without its elements."""
+    if fits(value):
+        return value
+    tensor = facts.tensor_of(value, "tensor")
+    step = 16 // tensor.dtype.itemsize
+    padded = empty(value, (*tensor.shape[:-1], -(-tensor.shape[-1] // step) * step), tensor.dtype)
+    result = padded[..., :tensor.shape[-1]]
+    if fill:
+        result[...] = value
+    return result

@@ -39,13 +39,14 @@ def attention_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, scale,
         inverse = tl.where(total > 0, 1.0 / total, 0.0)
         o.store([b, m, h, 0], (acc * inverse[:, None]).to(o.dtype))
         if lse is not None:
-            tl.store(lse + (b * H + h) * S + rows, (top * scale + tl.log2(total)) * 0.6931471805599453, rows < S)
+            tl.store(lse + (b.to(tl.int64) * H + h) * S + rows, (top * scale + tl.log2(total)) * 0.6931471805599453, rows < S)
 
 
 def attention(q, k, v, out=None, *, causal=False, scale=None, lse=None, **launch):
     """q [B, S, H, D], k and v [B, T, G, D] in float16 or bfloat16, H a multiple of G, D 64, 128 or 256; any S and T. Gives (out, lse): out
     [B, S, H, D], lse [B, H, S] in float32 (natural logarithm). scale: by default 1/sqrt(D). With `causal`, query i sees the keys up to
-    i + T - S. A row that sees no key gives zeros and -inf. launch: BM, BN, schedule, stream, target."""
+    i + T - S. A row that sees no key gives zeros and -inf. Tensors whose
+    rows do not start at multiples of 16 bytes go through a padded copy. launch: BM, BN, schedule, stream, target."""
     name = "attention"
     given = {own: arrays.facts_of(value, name, own) for own, value in (("q", q), ("k", k), ("v", v))}
     for own, tensor in given.items():
@@ -69,5 +70,8 @@ def attention(q, k, v, out=None, *, causal=False, scale=None, lse=None, **launch
     arrays.require_type(results["lse"], (tl.float32,), name, "lse")
     arrays.require_device(("q", given["q"]), {**given, **results}, name)
     if B * S * H:
-        attention_kernel(q, k, v, out, lse, scale * math.log2(math.e), bool(causal), **launch)
+        result = arrays.boxed(out, fill=False)
+        attention_kernel(arrays.boxed(q), arrays.boxed(k), arrays.boxed(v), result, lse, scale * math.log2(math.e), bool(causal), **launch)
+        if result is not out:
+            out[...] = result
     return out, lse

@@ -28,8 +28,8 @@ def gemm_kernel(a: tl.view, b: tl.view, c: tl.view, bias, TRANS_A: tl.constexpr,
 def gemm(a, b, out=None, *, bias=None, accumulate=False, out_dtype=None, **launch):
     """a [M, K] @ b [K, N], both float16 or bfloat16; gives `out` [M, N] in float16, bfloat16 or float32 (by default the type of a).
 
-    Any M, N, K >= 0. Each matrix may be stored by rows or by columns (a transposed view); its rows, or columns, start at multiples of 16
-    bytes. bias: [N]. accumulate: adds to what `out` holds. launch: BM, BN, BK, schedule, stream, target."""
+    Any M, N, K >= 0. Each of a and b may be stored by rows or by columns (a transposed view). A matrix whose rows (or columns) do not
+    start at multiples of 16 bytes goes through a padded copy. bias: [N]. accumulate: adds to what `out` holds. launch: BM, BN, BK, schedule, stream, target."""
     name = "gemm"
     x, y = arrays.facts_of(a, name, "a"), arrays.facts_of(b, name, "b")
     for own, tensor in (("a", x), ("b", y)):
@@ -52,10 +52,14 @@ def gemm(a, b, out=None, *, bias=None, accumulate=False, out_dtype=None, **launc
     if M == 0 or N == 0:
         return out
     trans_a, trans_b = _by_columns(x), not _by_columns(y)
-    gemm_kernel(arrays.swapped(a) if trans_a else a, b if trans_b else arrays.swapped(b), out, bias, trans_a, trans_b, bool(accumulate), **launch)
+    result = arrays.boxed(out, fill=accumulate)
+    gemm_kernel(arrays.boxed(a.T if trans_a else a), arrays.boxed(b if trans_b else b.T), result, bias, trans_a, trans_b, bool(accumulate),
+                **launch)
+    if result is not out:
+        out[...] = result
     return out
 
 
 def _by_columns(tensor):
-    """Whether the columns of a matrix are contiguous and its rows are not."""
-    return tensor.strides[1] != 1 and tensor.shape[1] != 1 and tensor.strides[0] == 1
+    """Whether the columns of a matrix are contiguous and its rows are not, or have one element."""
+    return tensor.strides[0] == 1 and (tensor.strides[1] != 1 or tensor.shape[1] == 1)

@@ -81,7 +81,10 @@ def grouped_gemm_contiguous(a, b, labels, out=None, **launch):
     out, z, i = _finish(name, a, x, out, (x.shape[0], y.shape[1]), "labels", labels, x.shape[0])
     arrays.require_device(("a", x), {"b": y, "labels": i, "out": z}, name)
     if x.shape[0] and y.shape[1]:
-        contiguous_kernel(a, b, out, labels, **launch)
+        result = arrays.boxed(out)
+        contiguous_kernel(arrays.boxed(a), arrays.boxed(b), result, labels, **launch)
+        if result is not out:
+            out[...] = result
     return out
 
 
@@ -95,5 +98,8 @@ def grouped_gemm_masked(a, b, counts, out=None, **launch):
     out, z, i = _finish(name, a, x, out, shape, "counts", counts, x.shape[0])
     arrays.require_device(("a", x), {"b": y, "counts": i, "out": z}, name)
     if 0 not in shape:
-        masked_kernel(a, b, out, counts, **launch)
+        result = arrays.boxed(out)
+        masked_kernel(arrays.boxed(a), arrays.boxed(b), result, counts, **launch)
+        if result is not out:
+            out[...] = result
     return out

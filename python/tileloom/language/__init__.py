@@ -1,5 +1,6 @@
 """The language of kernels: Triton's names and rules, plus `view`, `tiles` and `auto`. See docs/language.md."""
 
+from . import functions as math
 from .control import device_assert, device_print, range, static_assert, static_print, static_range, tiles
 from .dtypes import (bfloat16, dtype, float8e4nv, float8e5, float8e8m0, float16, float32, float64, int1, int8, int16, int32, int64,
                      pointer_type, uint8, uint16, uint32, uint64)

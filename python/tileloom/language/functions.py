@@ -201,4 +201,15 @@ def dot(input, other, acc=None, input_precision=None, allow_tf32=None, max_num_i
         raise ProgramError(f"tl.dot: out_dtype is {out}; needed float32")
     types = ", ".join(tensor_type(v.shape, v.dtype.mlir) for v in (a, b))
     handle = builder().value(f"tile.dot {a.handle}, {b.handle}{tail} : {types} -> {tensor_type(shape, out.mlir)}")
-    return tensor(handle, out, shape)
+    result = tensor(handle, out, shape)
+    result.product = (a, b) if acc is None else None
+    return result
+
+
+def accumulated(product, other):
+    """`product + other` as one dot, where `product` is used nowhere else; None if it is not of that form."""
+    if not (isinstance(product, tensor) and product.product and isinstance(other, tensor)):
+        return None
+    if other.dtype is not product.dtype or other.shape != product.shape:
+        return None
+    return dot(*product.product, other, out_dtype=product.dtype)

@@ -327,6 +327,8 @@ def negate(value):
 def invert(value):
     value = operand(value)
     if not isinstance(value, tensor):
+        if isinstance(value, float):
+            raise ProgramError(f"~{value!r}: needed an integer")
         return ~value
     if not (value.dtype.is_int() or value.dtype.is_bool()):
         raise ProgramError(f"~{describe(value)}: needed integers")

@@ -18,7 +18,7 @@ class dimension(tensor):
 
     def __init__(self, owner, axis):
         self.owner, self.axis = owner, axis
-        self.dtype, self.shape, self.tiled, self.bounds, self.reshaped = dtypes.int32, (), False, None, None
+        self.dtype, self.shape, self.tiled, self.bounds, self.reshaped, self.product = dtypes.int32, (), False, None, None, None
 
     @property
     def host(self):
@@ -83,7 +83,8 @@ class descriptor:
     def _store(self, coordinates, box, value, name):
         value = semantic.cast(semantic.to_tensor(value), self.dtype) if isinstance(value, (int, float)) else semantic.to_tensor(value)
         if value.dtype is not self.dtype:
-            raise ProgramError(f"{name}: the value is {describe(value)}, the view has {self.dtype}; needed equal types: convert with .to({self.name}.dtype)")
+            raise ProgramError(f"{name}: the value is {describe(value)}, the view has {self.dtype}; needed equal types: convert with "
+                               f".to({self.name}.dtype)")
         from .shapes import _reshape
         value = _reshape(value, tuple(extent for extent in box if extent != 1) or (1,)) if len(value.shape) == len(box) else value
         desc, type = self._box(box)

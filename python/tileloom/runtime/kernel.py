@@ -247,8 +247,8 @@ class Kernel:
         return b"".join(parts), place
 
     def __call__(self, *values, grid=None, stream=None):
-        """Launches on `stream`, on a `grid` of up to three extents if the recipe leaves that to the caller; by default on torch's current stream if torch is in use, else on the legacy
-        default stream. Raises ArgumentError, LaunchError or DriverError; returns at once otherwise."""
+        """Launches on `stream`, on a `grid` of up to three extents if the recipe leaves that to the caller. The default stream is
+        torch's current one if torch is in use, else the legacy one. Raises ArgumentError, LaunchError or DriverError; returns at once otherwise."""
         self._check_loaded()
         torch = _torch or _find_torch()
         number = None if stream is None else _stream_number(stream)
