@@ -92,7 +92,8 @@ struct Keeper {
       inits.push_back(first.lookupOrDefault(value));
     for (ReleaseOp release : releases)
       inits.push_back(first.lookup(release.getToken()));
-    Value lower = arith::AddIOp::create(builder, loc, loop.getLowerBound(), loop.getStep());
+    Value lower =
+        builder.createOrFold<arith::AddIOp>(loc, loop.getLowerBound(), loop.getStep());
     auto next = scf::ForOp::create(builder, loc, lower, loop.getUpperBound(), loop.getStep(), inits);
     {
       OpBuilder::InsertionGuard guard(builder);

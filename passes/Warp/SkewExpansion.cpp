@@ -197,7 +197,7 @@ struct Expander {
   void emitSteady(ValueRange inits) {
     Value lower = loop.getLowerBound();
     if (plan.skewed())
-      lower = arith::AddIOp::create(builder, loc, lower, loop.getStep());
+      lower = builder.createOrFold<arith::AddIOp>(loc, lower, loop.getStep());
     steady = scf::ForOp::create(builder, loc, lower, loop.getUpperBound(), loop.getStep(), inits);
     steady->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
     OpBuilder::InsertionGuard guard(builder);

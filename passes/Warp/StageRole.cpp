@@ -1,9 +1,9 @@
 //===- StageRole.cpp - Work by rows while a product is in flight --------------------------===//
 //
-// In: loops that warp-pipeline-role has made, in which synchronous work lies between the wait for one product's result and the
-// wait for a product that is still in flight. Out: that work by row slots, in an order that starts the
-// unit it needs most (often the exponentials) early and keeps it busy; a part of the last slot's
-// is left for after the wait, which is pinned behind the part that comes before.
+// In: loops that warp-pipeline-role has made, in which synchronous work lies between the wait for one
+// product's result and the wait for a product that is still in flight. Out: that work by row slots, in
+// an order that starts the unit it needs most (often the exponentials) early and keeps it busy; a
+// part of the last slot's is left for after the wait, which is pinned behind the part before it.
 //
 // Element-wise work and reductions along rows are sliced; everything else keeps its place and sees whole
 // tiles. How much comes before the wait is `fraction` of the last slot's work for that unit; the
@@ -15,6 +15,7 @@
 
 #include "RowPieces.h"
 #include "SkewExpansion.h"
+#include "WorkClusters.h"
 #include "dialects/Warp/Warp.h"
 #include "tileloom/Schedule/Engines.h"
 #include "tileloom/Schedule/Staging.h"
@@ -35,7 +36,6 @@ namespace tileloom::warp {
 using namespace mlir;
 using namespace tileloom;
 using namespace tileloom::warp;
-using schedule::Engine;
 
 /// Rows of an accumulator that each thread holds of 16 (PTX ISA 9.7.15.5.1).
 static constexpr unsigned accumulatorSlots = 2;
@@ -46,39 +46,20 @@ static constexpr int64_t pinColumns = 8;
 
 namespace {
 
-/// Work that is done together: element-wise operations that feed one another, or one operation.
-struct Cluster {
-  SmallVector<Operation *> ops; // the last one gives the result
-  bool kept = false;            // not sliced
-  bool critical = false, elementwise = false, chunked = false;
-  double criticalBusy = 0, otherBusy = 0;
-
-  Value result() const { return ops.back()->getResult(0); }
-};
-
 /// A piece of the schedule and what it stands for.
 struct Work {
   unsigned cluster;
   Part part;
 };
 
-SmallVector<Value> usedBy(Operation *op) {
-  llvm::SetVector<Value> values(op->operand_begin(), op->operand_end());
-  if (op->getNumRegions())
-    getUsedValuesDefinedAbove(op->getRegions(), values);
-  return values.takeVector();
-}
-
 struct Stager {
   nv::WgmmaWaitOp start, retire;
   double fraction;
   Block *block;
   OpBuilder builder;
-  int64_t cut = 0;
   std::optional<RowPieces> pieces;
-  SmallVector<Operation *> sliced; // in program order
-  SmallVector<Cluster> clusters;
-  llvm::DenseMap<Operation *, unsigned> clusterOf;
+  WorkClusters source;
+  ArrayRef<Cluster> clusters;
   SmallVector<Work> work;
   SmallVector<schedule::Piece> plan;
   llvm::DenseMap<std::pair<unsigned, int>, unsigned> workOf; // cluster and part
@@ -89,128 +70,21 @@ struct Stager {
 
   static int keyOf(Part part) { return static_cast<int>(part.slot) * 4 + part.chunk + 1; }
 
-  bool isSliced(Operation *op) const { return llvm::is_contained(sliced, op); }
+  bool isSliced(Operation *op) const { return source.isSliced(op); }
 
   bool collect() {
     auto tile = dyn_cast<RankedTensorType>(start->getResult(0).getType());
     if (!tile || tile.getRank() != 2 || tile.getDimSize(0) % 64)
       return false;
-    cut = static_cast<int64_t>(fraction * tile.getDimSize(1)) / columnStep * columnStep;
+    int64_t columns = tile.getDimSize(1);
+    int64_t cut = static_cast<int64_t>(fraction * columns) / columnStep * columnStep;
     pieces.emplace(builder, tile.getDimSize(0), accumulatorSlots, cut);
-    SmallVector<Operation *> kept;
-    auto waits = [&](Operation *op) { // for something sliced
-      return llvm::any_of(usedBy(op), [&](Value value) {
-        Operation *def = value.getDefiningOp();
-        return def && (isSliced(def) || llvm::is_contained(kept, def));
-      });
-    };
-    for (Operation &op : llvm::make_range(std::next(start->getIterator()), retire->getIterator())) {
-      if (pieces->isSliceable(&op) && isPure(&op))
-        sliced.push_back(&op);
-      else if (waits(&op))
-        kept.push_back(&op);
-    }
-    addClusters(kept);
-    return !sliced.empty();
-  }
-
-  /// Program order of the clusters' last operations.
-  void addClusters(ArrayRef<Operation *> kept) {
-    llvm::DenseMap<Operation *, Operation *> rootOf;
-    auto isTile2 = [](Operation *op) {
-      return OpTrait::hasElementwiseMappableTraits(op) &&
-             cast<RankedTensorType>(op->getResult(0).getType()).getRank() == 2;
-    };
-    for (Operation *op : llvm::reverse(sliced)) {
-      Operation *user = op->hasOneUse() ? *op->user_begin() : nullptr;
-      bool joins = user && isSliced(user) && isTile2(op) && isTile2(user);
-      rootOf[op] = joins ? rootOf[user] : op;
-    }
-    llvm::MapVector<Operation *, Cluster> byRoot;
-    for (Operation &op : llvm::make_range(std::next(start->getIterator()), retire->getIterator())) {
-      bool isKept = llvm::is_contained(kept, &op);
-      if (!isKept && (!isSliced(&op) || pieces->isRepeated(&op)))
-        continue;
-      Operation *root = isKept ? &op : rootOf[&op];
-      Cluster &cluster = byRoot[root];
-      cluster.kept = isKept;
-      cluster.elementwise = !isKept && isTile2(root);
-      cluster.ops.push_back(&op);
-    }
-    auto all = byRoot.takeVector();
-    llvm::sort(all, [](auto &a, auto &b) { return a.first->isBeforeInBlock(b.first); });
-    for (auto &[root, cluster] : all) {
-      for (Operation *op : cluster.ops)
-        clusterOf[op] = clusters.size();
-      clusters.push_back(cluster);
-    }
-  }
-
-  /// The unit with most work, and which clusters are on it.
-  bool findCritical() {
-    double total[schedule::engineCount] = {}, sum = 0;
-    for (const Cluster &cluster : clusters)
-      for (Operation *op : cluster.ops) {
-        auto cost = schedule::costOf(op);
-        total[static_cast<unsigned>(cost.engine)] += cost.busy;
-        sum += cost.busy;
-      }
-    Engine unit = Engine::Special;
-    if (total[static_cast<unsigned>(unit)] < 0.3 * sum)
-      unit = Engine::Alu;
-    double most = total[static_cast<unsigned>(unit)];
-    for (Cluster &cluster : clusters) {
-      for (Operation *op : cluster.ops) {
-        auto cost = schedule::costOf(op);
-        (cost.engine == unit ? cluster.criticalBusy : cluster.otherBusy) += cost.busy;
-        if (isa<nv::ReduceOp>(op))
-          cluster.otherBusy += cost.latency - cost.busy;
-      }
-      cluster.critical = cluster.elementwise && cluster.criticalBusy > 0.05 * most;
-      if (unit == Engine::Alu || !cluster.critical)
-        cluster.otherBusy += cluster.criticalBusy; // the warps issue it
-    }
-    return most > 0 && llvm::any_of(clusters, [](const Cluster &c) { return c.critical; });
-  }
-
-  /// Calls `visit` with the clusters that the operands of `cluster` come from.
-  void forEachSource(const Cluster &cluster, llvm::function_ref<void(unsigned)> visit) const {
-    SmallVector<Value> values;
-    for (Operation *op : cluster.ops)
-      values.append(usedBy(op));
-    while (!values.empty()) {
-      Operation *def = values.pop_back_val().getDefiningOp();
-      if (!def)
-        continue;
-      if (auto found = clusterOf.find(def); found != clusterOf.end()) {
-        if (&clusters[found->second] != &cluster)
-          visit(found->second);
-      } else if (isSliced(def)) { // made again
-        values.append(def->operand_begin(), def->operand_end());
-      }
-    }
-  }
-
-  /// Of the last slot, what is critical comes in two chunks, with the element-wise work and the folds behind
-  /// it.
-  void chooseChunks() {
-    auto columns = [&](Value value) {
-      auto type = dyn_cast<RankedTensorType>(value.getType());
-      return type && type.getRank() == 2 ? type.getDimSize(1) : 0;
-    };
-    int64_t wide = columns(start->getResult(0));
-    if (cut <= 0 || cut >= wide)
-      return;
-    for (Cluster &cluster : clusters) {
-      bool behind = false;
-      forEachSource(cluster, [&](unsigned source) {
-        behind |= clusters[source].chunked && clusters[source].elementwise;
-      });
-      if (cluster.elementwise && columns(cluster.result()) == wide)
-        cluster.chunked = cluster.critical || behind;
-      else if (auto fold = dyn_cast<nv::FoldOp>(cluster.ops.back()))
-        cluster.chunked = behind && columns(fold.getSource()) == wide;
-    }
+    if (!source.collect(start, retire, *pieces))
+      return false;
+    if (cut > 0 && cut < columns)
+      source.chooseChunks(columns);
+    clusters = source.clusters;
+    return true;
   }
 
   void addWork(unsigned index, Part part) {
@@ -226,18 +100,18 @@ struct Stager {
     piece.late = last && !cluster.kept &&
                  (part.chunk == 1 || (cluster.critical && part.chunk < 0 && fraction <= 0));
     llvm::SetVector<unsigned> needs;
-    auto need = [&](unsigned source, Part of) {
-      if (auto found = workOf.find({source, keyOf(of)}); found != workOf.end())
+    auto need = [&](unsigned from, Part of) {
+      if (auto found = workOf.find({from, keyOf(of)}); found != workOf.end())
         needs.insert(found->second);
     };
-    forEachSource(cluster, [&](unsigned source) {
+    source.forEachSource(cluster, [&](unsigned from) {
       for (unsigned slot = 0; slot < accumulatorSlots; ++slot) {
-        if (!cluster.kept && !clusters[source].kept && slot != part.slot)
+        if (!cluster.kept && !clusters[from].kept && slot != part.slot)
           continue;
-        need(source, {slot, -1});
+        need(from, {slot, -1});
         for (int chunk : {0, 1})
           if (part.chunk < 0 || part.chunk == chunk)
-            need(source, {slot, chunk});
+            need(from, {slot, chunk});
       }
     });
     if (part.chunk == 1)
@@ -329,7 +203,7 @@ struct Stager {
 
   /// Uses outside the sliced work see whole tiles, put together where the builder stands.
   void replaceUses(llvm::function_ref<bool(Operation *)> before) {
-    for (Operation *op : sliced) {
+    for (Operation *op : source.sliced) {
       Value value = op->getResult(0);
       SmallVector<OpOperand *> uses;
       for (OpOperand &use : value.getUses()) {
@@ -356,9 +230,8 @@ struct Stager {
   }
 
   bool run() {
-    if (!collect() || !findCritical())
+    if (!collect())
       return false;
-    chooseChunks();
     addAllWork();
     schedule::Staging staging = schedule::stagePieces(plan);
     auto place = [&](ArrayRef<unsigned> order, Operation *at) {
@@ -377,7 +250,7 @@ struct Stager {
     // What is late comes before the first operation that needs it.
     Operation *at = retire->getNextNode();
     while (!at->hasTrait<OpTrait::IsTerminator>() &&
-           llvm::none_of(usedBy(at), [&](Value value) { return isLate(value); }))
+           llvm::none_of(valuesUsedBy(at), [&](Value value) { return isLate(value); }))
       at = at->getNextNode();
     builder.setInsertionPoint(retire);
     replaceUses([&](Operation *op) {
@@ -386,7 +259,7 @@ struct Stager {
     place(staging.after, at);
     builder.setInsertionPoint(at);
     replaceUses([&](Operation *op) { return op == at || at->isBeforeInBlock(op); });
-    for (Operation *op : llvm::reverse(sliced))
+    for (Operation *op : llvm::reverse(source.sliced))
       if (op->use_empty())
         op->erase();
     return true;

@@ -135,7 +135,7 @@ func.func @accumulate(%n: i32, %p: i64) {
 !h = tensor<64x64xbf16>
 !t = tensor<64x64xf32>
 
-// The first product needs the second one's result of the iteration before: nothing can be late.
+// The first product needs the second one's result of the iteration before: nothing is gained by a late one.
 // CHECK-LABEL: @recurrence
 // CHECK: scf.for
 // CHECK: nv.wgmma
@@ -143,7 +143,7 @@ func.func @accumulate(%n: i32, %p: i64) {
 // CHECK: nv.wgmma
 // CHECK: nv.wgmma.wait {{.*}} pending(0)
 // CHECK-NOT: nv.wgmma
-// REPORT: late from product level 1: impossible
+// REPORT: in order: [[CLOCKS:[0-9]+]] clocks {{.*}}late from product level 1: [[CLOCKS]] clocks
 func.func @recurrence(%n: i32, %p: i64) {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -243,7 +243,7 @@ func.func @one_ring(%n: i32, %p: i64) {
 // CHECK: %[[T0:.*]] = warp.acquire
 // CHECK: %[[D0:.*]] = nv.wgmma {{.*}} acc(
 // CHECK-NOT: nv.wgmma.wait
-// CHECK: %[[ALL:.*]]:2 = scf.for %{{.*}} = %c1_i32 to %{{.*}} iter_args(%[[C:.*]] = %[[D0]], %[[BEFORE:.*]] = %[[T0]])
+// CHECK: %[[ALL:.*]]:2 = scf.for {{.*}} iter_args(%[[C:.*]] = %[[D0]], %[[BEFORE:.*]] = %[[T0]])
 // CHECK: %[[T:.*]] = warp.acquire
 // CHECK: %[[D:.*]] = nv.wgmma {{.*}} acc(%[[C]])
 // CHECK-NEXT: nv.wgmma.wait pending(1)
