@@ -229,8 +229,7 @@ void noteShared(Warp &w, const SharedPlace &p, uint32_t bytes, Mode mode, const 
     check = cta.shadow->read(p.offset, bytes, a, races, c.checking(CheckUninitialised));
   if (check.conflict == Conflict::None && writes(mode))
     check = cta.shadow->write(p.offset, bytes, a, races);
-  if (sameValue &&
-      (check.conflict == Conflict::WriteWrite || check.conflict == Conflict::ReadWrite))
+  if (sameValue && check.conflict == Conflict::WriteWrite)
     return;
   if (check.conflict != Conflict::None)
     reportConflict(w, check, p, actor, lane);

@@ -56,6 +56,7 @@ FAULTS = [
           "mbarrier"),
     Fault(PINGPONG, "no CTA barrier after the initialisation of mbarriers", drop(r"bar\.sync\s+0;"), "race"),
     Fault(PINGPONG, "a barrier is not initialised", drop(r"mbarrier\.init", 6), "mbarrier"),
+    Fault(PINGPONG, "a barrier is initialised twice", edit(r"mbarrier\.init", lambda line: line + "\n" + line, 6), "mbarrier"),
     Fault(PINGPONG, "no fence after the initialisation", drop(r"fence\.mbarrier_init"), "missing-proxy-fence", checks="all,strict"),
     # wgmma.
     Fault(PINGPONG, "no wgmma.fence before the first wgmma", drop(r"wgmma\.fence", 0), "missing-wgmma-fence"),
