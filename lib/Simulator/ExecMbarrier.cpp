@@ -214,6 +214,7 @@ Step wait(Warp &w, const Instr &in) {
     if (last) {
       if (!(in.sub & Relaxed))
         acquireFrom(w, last->done);
+      ++w.syncs;
       w.block(WaitInfo::TryWait, address, parity);
       finishWait(w, ready);
     }
