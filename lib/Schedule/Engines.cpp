@@ -1,9 +1,10 @@
 //===- Engines.cpp - What operations cost, and on which unit ------------------------------===//
 //
-// Rates of sm_90 for each clock of an SM: dense products 2048 multiply-adds of 16-bit elements (CUDA
-// programming guide: 4 tensor cores of 512), arithmetic 128 lanes, comparisons, minima, maxima and
-// conversions 64, special functions 16, shuffles 32 (CUDA programming guide, throughput of native
-// arithmetic instructions, compute capability 9.0). Latencies are measured orders of magnitude.
+// Rates of sm_90 for each clock of an SM: dense products 2048 multiply-adds of 16-bit elements
+// (CUDA programming guide: 4 tensor cores of 512), arithmetic 128 lanes, comparisons, minima,
+// maxima and conversions 64, special functions 16, shuffles 32 (CUDA programming guide, throughput
+// of native arithmetic instructions, compute capability 9.0). Latencies are measured orders of
+// magnitude.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -21,8 +22,7 @@ using namespace tileloom;
 using namespace tileloom::schedule;
 
 static constexpr double multiplyAdds = 2048, aluLanes = 128, halfLanes = 64, specialLanes = 16,
-                        shuffleLanes = 32, tensorDrain = 60, shuffleLatency = 25,
-                        memoryBytes = 128;
+                        shuffleLanes = 32, tensorDrain = 60, shuffleLatency = 25, memoryBytes = 128;
 
 llvm::StringRef schedule::engineName(Engine engine) {
   static constexpr llvm::StringLiteral names[engineCount] = {"tensor", "special", "alu",
@@ -75,8 +75,9 @@ OpCost schedule::costOf(Operation *op) {
   if (!elements || isa<nv::BroadcastOp, nv::SplatOp, nv::RowSlotOp, nv::JoinRowSlotsOp,
                        nv::ExtractOp, nv::ConcatOp, nv::ConvertLayoutOp, arith::ConstantOp>(op))
     return {};
-  bool half = isa<arith::MaxNumFOp, arith::MinNumFOp, arith::MaximumFOp, arith::MinimumFOp,
-                  arith::TruncFOp, arith::ExtFOp, arith::CmpFOp, arith::CmpIOp, arith::SelectOp>(op);
+  bool half =
+      isa<arith::MaxNumFOp, arith::MinNumFOp, arith::MaximumFOp, arith::MinimumFOp, arith::TruncFOp,
+          arith::ExtFOp, arith::CmpFOp, arith::CmpIOp, arith::SelectOp>(op);
   double busy = elements / (half ? halfLanes : aluLanes);
   return {Engine::Alu, busy, busy + 5};
 }

@@ -1,8 +1,8 @@
 //===- LinearForm.cpp - Integers as linear forms, and what bounds them --------------------===//
 //
-// A form is bounded by replacing one term after the other by a bound of it: positions by the extents of
-// their tile, induction variables by their loop's bounds, quotients by what they were divided from.
-// Maxima and minima are both of their operands in turn.
+// A form is bounded by replacing one term after the other by a bound of it: positions by the
+// extents of their tile, induction variables by their loop's bounds, quotients by what they were
+// divided from. Maxima and minima are both of their operands in turn.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -16,6 +16,9 @@
 using namespace mlir;
 using namespace tileloom;
 using namespace tileloom::schedule;
+
+/// Replacements before a proof is given up.
+static constexpr unsigned budget = 64;
 
 static std::optional<int64_t> constantOf(Value value) {
   APInt integer;
@@ -82,10 +85,24 @@ static std::optional<int64_t> extentOf(Value value) {
   return index.getType().getDimSize(index.getDim());
 }
 
+/// True for the number of tiles of a loop over tiles that `where` is in: there is at least one.
+static bool countsTilesAround(Value value, Operation *where) {
+  for (; where; where = where->getParentOp())
+    if (auto tiles = dyn_cast<warp::ForEachTileOp>(where);
+        tiles && (value == tiles.getM() || value == tiles.getN()))
+      return true;
+  return false;
+}
+
 /// Replaces `value` in `form` by its least (coefficient above zero) or greatest value.
-static bool bound(LinearForm &form, Value value, const Iterations *iterations) {
+static bool bound(LinearForm &form, Value value, const Iterations *iterations,
+                  Operation *where = nullptr) {
   int64_t coefficient = form.coefficientOf(value);
   bool least = coefficient > 0;
+  if (least && countsTilesAround(value, where)) {
+    form.substitute(value, LinearForm::of(1));
+    return true;
+  }
   auto range = [&](int64_t low, int64_t high) {
     form.substitute(value, LinearForm::of(least ? low : high));
     return true;
@@ -106,8 +123,8 @@ static bool bound(LinearForm &form, Value value, const Iterations *iterations) {
     }
     if (auto tiles = dyn_cast<warp::ForEachTileOp>(parent)) {
       Value count = argument.getArgNumber() == 0 ? tiles.getM() : tiles.getN();
-      form.substitute(value, least ? LinearForm::of(0)
-                                   : LinearForm::of(-1).add(LinearForm::of(count)));
+      form.substitute(value,
+                      least ? LinearForm::of(0) : LinearForm::of(-1).add(LinearForm::of(count)));
       return true;
     }
     return false;
@@ -118,17 +135,20 @@ static bool bound(LinearForm &form, Value value, const Iterations *iterations) {
   if (isa_and_nonnull<arith::RemUIOp>(def))
     if (auto divisor = constantOf(def->getOperand(1)))
       return range(0, *divisor - 1);
-  if (isa_and_nonnull<arith::DivUIOp>(def)) {
+  bool up = isa_and_nonnull<arith::CeilDivUIOp, arith::CeilDivSIOp>(def);
+  if (up || isa_and_nonnull<arith::DivUIOp, arith::FloorDivSIOp>(def)) {
+    // dividend - (divisor - 1) <= quotient * divisor <= dividend, or as much higher, rounded up.
     auto divisor = constantOf(def->getOperand(1));
     LinearForm dividend = LinearForm::of(def->getOperand(0));
     if (divisor && *divisor > 0 && coefficient % *divisor == 0) {
+      int64_t factor = coefficient / *divisor;
       form.terms.erase(value);
-      form.add(dividend, coefficient / *divisor);
-      if (least)
-        form.constant -= coefficient / *divisor * (*divisor - 1);
+      form.add(dividend, factor);
+      if (least != up)
+        form.constant += (up ? factor : -factor) * (*divisor - 1);
       return true;
     }
-    if (least) { // not negative
+    if (least && isa<arith::DivUIOp, arith::CeilDivUIOp>(def)) { // not negative
       form.terms.erase(value);
       return true;
     }
@@ -136,11 +156,12 @@ static bool bound(LinearForm &form, Value value, const Iterations *iterations) {
   return false;
 }
 
-static bool prove(LinearForm form, const Iterations *iterations, unsigned budget) {
-  while (!form.terms.empty() && budget-- > 0) {
+static bool prove(LinearForm form, const Iterations *iterations, unsigned left,
+                  Operation *where = nullptr) {
+  while (!form.terms.empty() && left-- > 0) {
     bool changed = false;
-    for (auto [value, coefficient] : SmallVector<std::pair<Value, int64_t>>(
-             form.terms.begin(), form.terms.end())) {
+    for (auto [value, coefficient] :
+         SmallVector<std::pair<Value, int64_t>>(form.terms.begin(), form.terms.end())) {
       Operation *def = value.getDefiningOp();
       if (isa_and_nonnull<arith::MaxSIOp, arith::MaxUIOp, arith::MinSIOp, arith::MinUIOp>(def)) {
         // The value is one of the two: the claim holds if it does for either, and for the one that
@@ -156,11 +177,11 @@ static bool prove(LinearForm form, const Iterations *iterations, unsigned budget
             copy.lower.substitute(value, with);
             copy.upper.substitute(value, with);
           }
-          holds[i] = prove(one, iterations ? &copy : nullptr, budget / 2);
+          holds[i] = prove(one, iterations ? &copy : nullptr, left / 2, where);
         }
         return either ? holds[0] || holds[1] : holds[0] && holds[1];
       }
-      if (bound(form, value, iterations)) {
+      if (bound(form, value, iterations, where)) {
         changed = true;
         break;
       }
@@ -172,7 +193,6 @@ static bool prove(LinearForm form, const Iterations *iterations, unsigned budget
 }
 
 bool schedule::isNonNegative(const LinearForm &form, const Iterations *iterations) {
-  constexpr unsigned budget = 64;
   if (!iterations)
     return prove(form, nullptr, budget);
   // Bounds of the loop first: they may contain a maximum that decides both.
@@ -211,5 +231,5 @@ bool schedule::runsAtLeastOnce(scf::ForOp loop) {
     return true;
   LinearForm span = LinearForm::of(loop.getUpperBound());
   span.add(LinearForm::of(loop.getLowerBound()), -1).add(LinearForm::of(1), -1);
-  return isNonNegative(span);
+  return prove(span, nullptr, budget, loop);
 }

@@ -1,8 +1,8 @@
 //===- Order.cpp - The order of work within one turn of a loop ----------------------------===//
 //
 // List scheduling. Products go first, each directly behind the acquires and the work that it alone
-// waits for; products retire in the order in which they were issued (PTX ISA 9.7.15.7.1), and as late
-// as anything else can be done.
+// waits for; products retire in the order in which they were issued (PTX ISA 9.7.15.7.1), and as
+// late as anything else can be done.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -24,7 +24,8 @@ using namespace tileloom::schedule;
 
 namespace {
 
-/// Element by element on integers and truth values: where it is used it takes no registers of its own.
+/// Element by element on integers and truth values: where it is used it takes no registers of its
+/// own.
 bool isIndexArithmetic(const Node &node) {
   return node.kind == NodeKind::Sync && isPure(node.op) &&
          llvm::all_of(node.op->getResultTypes(),
@@ -201,10 +202,11 @@ struct Lister {
         if (stages[issue] < stages[graph.nodes[issue].partner])
           inFlight.push_back(issue);
     while (result.size() < instances.size()) {
-      auto is = [&](NodeKind kind) { return [this, kind](unsigned i) { return kindOf(i) == kind; }; };
-      if (placeReady(is(NodeKind::Release)) || placeProduct() ||
-          placeWork() || placeRetirement() || placeReady(is(NodeKind::Acquire)) ||
-          placeReady([&](unsigned i) { return isLazy(i); }))
+      auto is = [&](NodeKind kind) {
+        return [this, kind](unsigned i) { return kindOf(i) == kind; };
+      };
+      if (placeReady(is(NodeKind::Release)) || placeProduct() || placeWork() || placeRetirement() ||
+          placeReady(is(NodeKind::Acquire)) || placeReady([&](unsigned i) { return isLazy(i); }))
         continue;
       for (unsigned i = 0; i < instances.size(); ++i)
         for (unsigned other : before[i])
@@ -269,8 +271,9 @@ int64_t schedule::peakRegisters(const RoleLoop &graph, ArrayRef<unsigned> stages
       continue;
     for (Value operand : node.op->getOperands())
       if (!graph.sourceOf(operand) && !isa<BlockArgument>(operand) &&
-          !operand.getDefiningOp<nv::SplatOp>() && !isa_and_nonnull<arith::ConstantOp>(
-              operand.getDefiningOp()) && outside.insert(operand).second)
+          !operand.getDefiningOp<nv::SplatOp>() &&
+          !isa_and_nonnull<arith::ConstantOp>(operand.getDefiningOp()) &&
+          outside.insert(operand).second)
         always += registersOf(operand.getType(), threads);
     if (node.kind == NodeKind::Retire)
       continue; // the registers of its product

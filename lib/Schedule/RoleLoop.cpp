@@ -224,8 +224,7 @@ std::optional<RoleLoop> RoleLoop::build(scf::ForOp loop, std::string &why) {
   graph.loop = loop;
   GraphBuilder builder{graph, why, loop.getBody()};
   for (auto [argument, value] : llvm::zip(loop.getRegionIterArgs(), loop.getYieldedValues()))
-    if (auto other = dyn_cast<BlockArgument>(value);
-        other && other.getOwner() == loop.getBody()) {
+    if (auto other = dyn_cast<BlockArgument>(value); other && other.getOwner() == loop.getBody()) {
       why = "a carried value that is another one of the iteration before";
       return std::nullopt;
     }

@@ -1,9 +1,10 @@
 //===- Skew.cpp - Which iteration's work meets in one turn of a loop ----------------------===//
 //
-// A product that needs synchronous work on another product's result leaves the tensor core idle while
-// that work runs, unless it runs one iteration late. Tried are: no skew, and a cut after each level of
-// such dependences. Each legal order is timed by the engine table; the shortest interval wins,
-// where one that has little slack for jitter counts as longer. Ties go to the order with less skew.
+// A product that needs synchronous work on another product's result leaves the tensor core idle
+// while that work runs, unless it runs one iteration late. Tried are: no skew, and a cut after each
+// level of such dependences. Each legal order is timed by the engine table; the shortest interval
+// wins, where one that has little slack for jitter counts as longer. Ties go to the order with less
+// skew.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -117,8 +118,7 @@ SkewPlan schedule::planSkew(const RoleLoop &graph, const SkewOptions &options, s
   for (unsigned cut = most + 1; cut > 0; --cut) { // the first one: nothing is late
     std::string reason;
     std::optional<SkewPlan> plan = planFor(graph, stagesFor(graph, levels, cut), options, reason);
-    std::string name =
-        cut > most ? "in order" : "late from product level " + std::to_string(cut);
+    std::string name = cut > most ? "in order" : "late from product level " + std::to_string(cut);
     why += (why.empty() ? "" : "; ") + name + ": ";
     if (!plan) {
       why += "impossible, " + reason;

@@ -1,7 +1,7 @@
 //===- Staging.cpp - Keeping a unit busy while waiting ------------------------------------===//
 //
-// List scheduling in the clock of the issuing warps. Pieces that feed the critical unit are taken slot
-// by slot: the rows begun are finished first, which ends the lives of their registers.
+// List scheduling in the clock of the issuing warps. Pieces that feed the critical unit are taken
+// slot by slot: the rows begun are finished first, which ends the lives of their registers.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -16,8 +16,8 @@ Staging tileloom::schedule::stagePieces(ArrayRef<Piece> pieces) {
   unsigned count = pieces.size();
   SmallVector<bool> done(count, false), late(count, false), feeds(count, false);
   for (unsigned i = 0; i < count; ++i)
-    late[i] = pieces[i].late ||
-              any_of(pieces[i].needs, [&](unsigned other) { return late[other]; });
+    late[i] =
+        pieces[i].late || any_of(pieces[i].needs, [&](unsigned other) { return late[other]; });
   for (unsigned i = count; i-- > 0;)
     if (pieces[i].critical > 0 || feeds[i])
       for (unsigned other : pieces[i].needs)

@@ -11,7 +11,9 @@
 #include "passes/Tile/Passes.h"
 
 #include "dialects/Tile/Tile.h"
+#include "tileloom/Schedule/Monotone.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
@@ -24,6 +26,20 @@ using namespace mlir;
 using namespace tileloom::tile;
 
 namespace {
+
+/// Whether later tiles of the innermost extent have more work: their loops run longer.
+bool growsAlongLastExtent(FunctionOpInterface kernel) {
+  bool grows = false;
+  kernel->walk([&](ForEachTileOp tiles) {
+    Value last = tiles.getBody().front().getArguments().back();
+    tiles.walk([&](scf::ForOp loop) {
+      std::optional<int> lower = tileloom::schedule::directionOf(loop.getLowerBound(), last);
+      std::optional<int> upper = tileloom::schedule::directionOf(loop.getUpperBound(), last);
+      grows |= lower && upper && *lower <= 0 && *upper >= 0 && *lower != *upper;
+    });
+  });
+  return grows;
+}
 
 LogicalResult assign(FunctionOpInterface kernel, bool tensorMemory) {
   Builder builder(kernel.getContext());
@@ -57,6 +73,11 @@ LogicalResult assign(FunctionOpInterface kernel, bool tensorMemory) {
            << 64 * replicas << " (64 for each of replicas = " << replicas << "), found " << rows;
   // One product a tile reads two operands that its neighbours share: walk a block of tiles. With
   // more, the tiles of a row share what the innermost loop streams.
+  // Longest first: the last tiles of a launch are then the shortest.
+  if (growsAlongLastExtent(kernel)) {
+    setDefault("order", builder.getStringAttr("reverse"));
+    setDefault("raster", builder.getI64IntegerAttr(8));
+  }
   setDefault("raster", builder.getI64IntegerAttr(products == 1 ? 16 : 1));
   setDefault("specialize", builder.getStringAttr("auto"));
   kernel->setAttr(scheduleAttrName, ScheduleAttr::get(kernel.getContext(),

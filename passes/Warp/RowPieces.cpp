@@ -41,7 +41,9 @@ bool RowPieces::isRepeated(Operation *op) const {
     auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
     return dense && dense.isSplat();
   }
-  return isa<nv::SplatOp, nv::BroadcastOp>(op);
+  if (auto broadcast = dyn_cast<nv::BroadcastOp>(op))
+    return broadcast.getDim() == 1; // along the other dimension it is a row of different columns
+  return isa<nv::SplatOp>(op);
 }
 
 RankedTensorType RowPieces::typeOf(RankedTensorType type, Part part) const {

@@ -1,6 +1,6 @@
 //===- StageRole.cpp - Work by rows while a product is in flight --------------------------===//
 //
-// In: loops of roles in which synchronous work lies between the wait for one product's result and the
+// In: loops that warp-pipeline-role has made, in which synchronous work lies between the wait for one product's result and the
 // wait for a product that is still in flight. Out: that work by row slots, in an order that starts the
 // unit it needs most (often the exponentials) early and keeps it busy; a part of the last slot's
 // is left for after the wait, which is pinned behind the part that comes before.
@@ -14,6 +14,7 @@
 #include "passes/Warp/Passes.h"
 
 #include "RowPieces.h"
+#include "SkewExpansion.h"
 #include "dialects/Warp/Warp.h"
 #include "tileloom/Schedule/Engines.h"
 #include "tileloom/Schedule/Staging.h"
@@ -399,7 +400,7 @@ struct StageRole : tileloom::warp::impl::WarpStageRoleBase<StageRole> {
     SmallVector<scf::ForOp> loops;
     getOperation()->walk([&](scf::ForOp loop) {
       auto wanted = loop->getAttrOfType<StringAttr>(stageAttrName);
-      if (loop->getParentOfType<RoleOp>() && !(wanted && wanted.getValue() == "off"))
+      if (loop->removeAttr(overlapAttrName) && !(wanted && wanted.getValue() == "off"))
         loops.push_back(loop);
     });
     for (scf::ForOp loop : loops) {

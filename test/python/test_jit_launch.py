@@ -227,7 +227,7 @@ def test_choice_by_another_model(fake, monkeypatch, stub):
     from tileloom import schedule
     seen = []
 
-    def choose(kernel, arguments, legal):
+    def choose(kernel, arguments, legal, emit, target, schedule):
         seen.append((kernel.__name__, [(name, getattr(value, "shape", None) or value.extents, value.dtype) for name, value in arguments.items()]))
         return {"BM": 16, "schedule": {"stages": 3, "warps": 4}}
     monkeypatch.setattr(schedule, "choose", choose)

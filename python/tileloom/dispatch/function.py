@@ -147,9 +147,15 @@ class JITFunction:
         if not open_names:
             return attempt({})
 
-        def legal(constants):
+        def emit(constants):
+            return generate(self, {**known, **{name: facts.constant(value) for name, value in constants.items()}}, None)
+
+        def combined(own):
+            return {**own, **(schedule or {})} if own and not isinstance(schedule, str) else schedule
+
+        def legal(constants, own):
             try:
-                made[tuple(sorted(constants.items()))] = attempt(constants)
+                made[tuple(sorted(constants.items())), repr(own)] = attempt(constants, combined(own))
             except CompilationError as error:
                 return error
             return None
@@ -159,15 +165,11 @@ class JITFunction:
             value = values[name]
             tensor = None if fact.kind == "constant" or value is None else facts.tensor_of(value, name)
             arguments[name] = tensor or (fact if value is None and fact.kind != "constant" else value)
-        chosen = dict(_schedule.choose(self, arguments, legal))
-        own = chosen.pop("schedule", None)  # what the user says wins
-        merged = {**own, **(schedule or {})} if own and not isinstance(schedule, str) else schedule
+        chosen = dict(_schedule.choose(self, arguments, legal, emit, target, schedule))
+        own = chosen.pop("schedule", None) or {}
         constants = {name: chosen[name] for name in open_names}
-        if merged == schedule:
-            found = made.get(tuple(sorted(constants.items())))
-            if found is not None:
-                return found
-        return attempt(constants, merged)
+        found = made.get((tuple(sorted(constants.items())), repr(own)))
+        return found or attempt(constants, combined(own))
 
     # Launch ---------------------------------------------------------------------------------------
 
