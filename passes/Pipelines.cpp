@@ -43,7 +43,7 @@ void buildWarpStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(warp::createWarpNarrowTensorMemory());
   pm.addPass(warp::createWarpPlanBuffers());
   buildRoleStage(pm);
-  pm.addPass(tile::createTileLowerPointers());
+  pm.addPass(tile::createTileLowerToNV());
   pm.addPass(arith::createArithExpandOpsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());

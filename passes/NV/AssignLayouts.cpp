@@ -132,6 +132,8 @@ void assignRegisters(warp::RoleOp role) {
       flow.assign(wgmma.getResult(), nv::WgmmaAccAttr::get(context, warps));
     else if (auto mma = dyn_cast<nv::MmaOp>(op))
       flow.assign(mma.getResult(), productLayout(mma, warps));
+    else if (auto scan = dyn_cast<nv::ScanOp>(op))
+      flow.assign(scan.getResult(), scanLayout(scan.getSource().getType(), scan.getDim(), warps));
     else if (auto load = dyn_cast<nv::TmemLoadOp>(op))
       flow.assign(load.getResult(), tensorMemoryRegisters(load.getView().getType(), warps));
   });
@@ -149,10 +151,6 @@ void assignRegisters(warp::RoleOp role) {
   flow.run();
   role.walk([&](nv::TmemStoreOp store) {
     flow.assign(store.getValue(), tensorMemoryRegisters(store.getView().getType(), warps));
-  });
-  flow.run();
-  role.walk([&](nv::ScanOp scan) {
-    flow.assign(scan.getResult(), scanLayout(scan.getSource().getType(), scan.getDim(), warps));
   });
   flow.run();
   accesses.assign(flow);

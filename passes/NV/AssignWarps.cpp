@@ -49,8 +49,8 @@ LogicalResult assignWarps(warp::SpecializeOp specialize) {
     budget = role.getRegisters();
     budgets |= budget.has_value();
     role->setAttr(firstWarpAttrName, builder.getI64IntegerAttr(next));
-    if (role.getWarps() == 1)
-      role->setAttr(singleThreadAttrName, builder.getBoolAttr(isSingleThreadRole(role)));
+    if (role.getWarps() == 1 && !isSingleThreadRole(role))
+      role->setAttr(singleThreadAttrName, builder.getBoolAttr(false));
     next += role.getWarps() * role.getReplicas();
   }
   // Hardware barriers 1 to 15 (0 is the CTA's), one for each replica of a role that meets in one.

@@ -148,11 +148,9 @@ void LayoutFlow::propagateThrough(Operation *op, Attribute layout, unsigned inde
     for (Value operand : op->getOperands())
       assign(operand, layout);
   }
-  if (isa<nv::ScanOp>(op)) {
-    to(layout);
-    if (!forward)
-      assign(op->getOperand(0), layout);
-  }
+  // A scan works in its own layout only.
+  if (isa<nv::ScanOp>(op) && !forward)
+    assign(op->getOperand(0), layout);
   if (auto mma = dyn_cast<nv::MmaOp>(op)) {
     if (!forward)
       assign(mma.getC(), layout);

@@ -125,7 +125,8 @@ struct LowerReduce : OpRewritePattern<ReduceOp> {
     if (op.getSource().getDefiningOp<ExpandDimsOp>())
       return failure();
     auto kind = static_cast<nv::ReduceKind>(op.getKind());
-    rewriter.replaceOpWithNewOp<nv::ReduceOp>(op, op.getType(), kind, op.getSource(), op.getDim());
+    rewriter.replaceOpWithNewOp<nv::ReduceOp>(op, op.getType(), kind, op.getSource(), op.getDim(),
+                                              /*chains=*/2, /*scratch=*/Value());
     return success();
   }
 };

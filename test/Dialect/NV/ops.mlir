@@ -158,7 +158,7 @@ func.func @scales(%s: !nv.memdesc<192xf32>, %i: i32, %p: i64) -> tensor<64xf32> 
   return %z : tensor<64xf32>
 }
 
-// CHECK-LABEL: func.func @plain
+// CHECK-LABEL: func.func private @plain
 // CHECK-SAME: tensor<16x8xf32, #nv.mma_acc<rows = 1, columns = 4>>
 // CHECK-SAME: tensor<16x16xbf16, #nv.mma_a<rows = 1, columns = 4>>
 // CHECK-SAME: tensor<16x32xbf16, #nv.mma_b<rows = 2, columns = 2>>
@@ -170,11 +170,11 @@ func.func @tiles(%t: tensor<1024xf32>, %u: tensor<64x32xf32>, %a: tensor<16x32xb
                  %scratch: !nv.memdesc<64xi8>) {
   // CHECK: nv.reduce add %{{.*}} dim(0) : tensor<1024xf32> -> f32
   %s = nv.reduce add %t dim(0) : tensor<1024xf32> -> f32
-  // CHECK: nv.reduce max %{{.*}} dim(0) scratch(%{{.*}} : <64xi8>) : tensor<64x32xf32> -> tensor<32xf32>
+  // CHECK: nv.reduce max %{{.*}} dim(0) scratch(%{{.*}} : !nv.memdesc<64xi8>) : tensor<64x32xf32> -> tensor<32xf32>
   %m = nv.reduce max %u dim(0) scratch(%scratch : !nv.memdesc<64xi8>) : tensor<64x32xf32> -> tensor<32xf32>
   // CHECK: nv.scan add %{{.*}} dim(0) : tensor<1024xf32>
   %p = nv.scan add %t dim(0) : tensor<1024xf32>
-  // CHECK: nv.scan min %{{.*}} dim(1) reverse scratch(%{{.*}} : <64xi8>) : tensor<64x32xf32>
+  // CHECK: nv.scan min %{{.*}} dim(1) reverse scratch(%{{.*}} : !nv.memdesc<64xi8>) : tensor<64x32xf32>
   %q = nv.scan min %u dim(1) reverse scratch(%scratch : !nv.memdesc<64xi8>) : tensor<64x32xf32>
   // CHECK: nv.trans %{{.*}} [1, 0] : tensor<64x32xf32> -> tensor<32x64xf32>
   %v = nv.trans %u [1, 0] : tensor<64x32xf32> -> tensor<32x64xf32>

@@ -98,7 +98,7 @@ func.func @reduce_without_scratch(%t: tensor<512xf32, #line>) {
   warp.specialize {
     warp.role @main warps(4) attributes {nv.first_warp = 0 : i64} {
       // expected-error@+2 {{along dimension 0: expected scratch memory, since warps share a result: run nv-assign-scratch first}}
-      // expected-error@+1 {{failed to legalize operation 'nv.reduce' that was explicitly marked illegal}}
+      // expected-error@+1 {{failed to legalize operation 'nv.reduce'}}
       %r = nv.reduce add %t dim(0) : tensor<512xf32, #line> -> f32
     }
   }
@@ -112,7 +112,7 @@ func.func @narrow_copy(%p: i64, %s: !nv.memdesc<32x32xbf16, #nv.smem<swizzle = 6
     warp.role @main warps(4) attributes {nv.first_warp = 0 : i64} {
       %o = ub.poison : tensor<32x32xi32, #nv.blocked<[1, 1], [1, 32], [4, 1], [1, 0]>>
       // expected-error@+2 {{expected offsets that are contiguous and aligned for at least 4 bytes at a time, found 2; load to registers and store instead}}
-      // expected-error@+1 {{failed to legalize operation 'nv.cp_async' that was explicitly marked illegal}}
+      // expected-error@+1 {{failed to legalize operation 'nv.cp_async'}}
       nv.cp_async %p[%o] to %s : tensor<32x32xi32, #nv.blocked<[1, 1], [1, 32], [4, 1], [1, 0]>>, !nv.memdesc<32x32xbf16, #nv.smem<swizzle = 64>>
     }
   }

@@ -97,7 +97,7 @@ func.func @transpose(%x: i64 {tile.divisibility = 16 : i32}, %y: i64 {tile.divis
 
 // Warps go where nothing is reduced; products of a warp fix their operands.
 // CHECK-LABEL: func.func @anchors
-func.func @anchors(%x: i64 {tile.divisibility = 16 : i32}, %c: tensor<16x32xf32>) {
+func.func @anchors(%x: i64 {tile.divisibility = 16 : i32}) {
   %c256 = arith.constant dense<256> : tensor<16x256xi32>
   %zero = arith.constant dense<0.0> : tensor<16x32xf32>
   warp.specialize {
@@ -115,6 +115,8 @@ func.func @anchors(%x: i64 {tile.divisibility = 16 : i32}, %c: tensor<16x32xf32>
       %d = nv.mma %a, %b, %zero : tensor<16x16xbf16>, tensor<16x32xbf16>, tensor<16x32xf32>
       // CHECK: nv.scan add {{.*}} : tensor<16x32xf32, #nv.blocked<[1, 1], [1, 32], [4, 1], [1, 0]>>
       %p = nv.scan add %d dim(1) : tensor<16x32xf32>
+      %k = nv.index dim(1) : tensor<16x32xi32>
+      nv.global_store %p to %x[%k] : tensor<16x32xf32>, tensor<16x32xi32>
     }
   }
   return

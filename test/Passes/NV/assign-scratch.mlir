@@ -14,13 +14,13 @@ func.func @turns(%t: tensor<512xf32, #line>, %u: tensor<4x128xf32, #rows>) {
       // CHECK-DAG: %[[VA:.*]] = nv.view %[[A]]
       // CHECK-DAG: %[[VB:.*]] = nv.view %[[B]]
       // CHECK-NOT: nv.named_barrier
-      // CHECK: nv.reduce max %{{.*}} dim(0) scratch(%[[VA]] : <16xi8>)
+      // CHECK: nv.reduce max %{{.*}} dim(0) scratch(%[[VA]] : !nv.memdesc<16xi8>)
       %a = nv.reduce max %t dim(0) : tensor<512xf32, #line> -> f32
-      // CHECK: nv.reduce add %{{.*}} dim(0) scratch(%[[VB]] : <16xi8>)
+      // CHECK: nv.reduce add %{{.*}} dim(0) scratch(%[[VB]] : !nv.memdesc<16xi8>)
       %b = nv.reduce add %t dim(0) : tensor<512xf32, #line> -> f32
       // CHECK: nv.reduce add %{{.*}} dim(1) : tensor<4x128xf32
       %c = nv.reduce add %u dim(1) : tensor<4x128xf32, #rows> -> tensor<4xf32, #nv.slice<1, #rows>>
-      // CHECK: nv.reduce min %{{.*}} dim(0) scratch(%[[VA]] : <16xi8>)
+      // CHECK: nv.reduce min %{{.*}} dim(0) scratch(%[[VA]] : !nv.memdesc<16xi8>)
       %d = nv.reduce min %t dim(0) : tensor<512xf32, #line> -> f32
     }
   }
