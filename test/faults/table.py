@@ -5,6 +5,8 @@
 ("wrong-result").
 """
 
+import re
+
 from mutate import both, drop, drop_wait, edit, flip_parity, in_recipe, insert, move, move_to_join, swap
 
 TRY_WAIT = r"mbarrier\.try_wait"
@@ -99,7 +101,8 @@ FAULTS = [
     Fault(MULTICAST, "wait without arrive at the last cluster barrier", drop(r"barrier\.cluster\.arrive", 1), "cluster-barrier"),
     Fault(MULTICAST, "multicast to one CTA only", swap(LOAD, r"(, %rs\d+)", ", 1", 1), "transaction-count"),
     Fault(MULTICAST, "multicast mask names a third CTA", swap(LOAD, r"(, %rs\d+)", ", 7", 1), "bad-multicast"),
-    Fault(MULTICAST, "slots released in the own CTA only", swap(r"mapa", r", %r\d+;", ", %cluster_ctarank;", 0), "deadlock", "race"),
+    Fault(MULTICAST, "slots released in the own CTA only", edit(r"mapa", lambda line: re.sub(
+        r"\t(mapa.*), %r\d+;", r"\t{ .reg .b32 %own; mov.u32 %own, %cluster_ctarank; \1, %own; }", line)), "deadlock", "race"),
     Fault(MULTICAST, "remote release missing", drop(r"mbarrier\.arrive\.shared::cluster"), "deadlock"),
     Fault(MULTICAST, "slot released through a CTA that does not exist", swap(r"mapa", r", %r\d+;", ", 5;", 0), "out-of-bounds"),
     Fault(MULTICAST, "no fence after the initialisation", drop(r"fence\.mbarrier_init"), "missing-proxy-fence", checks="all,strict"),
