@@ -8,16 +8,13 @@
 
 #include "passes/Emit/Passes.h"
 #include "passes/NV/Passes.h"
+#include "passes/Tile/Passes.h"
 #include "passes/Warp/Passes.h"
+#include "passes/Warp/RoleStage.h"
 
-#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
-#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
-#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
-#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
-#include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
-#include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -27,7 +24,29 @@ using namespace mlir;
 
 namespace tileloom {
 
+void buildTileStage(OpPassManager &pm, const PipelineOptions &options) {
+  pm.addPass(createInlinerPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(tile::createTileAssignSchedule({options.chip}));
+  pm.addPass(tile::createTileFoldZeroInit());
+  pm.addPass(tile::createTileNormalizeShapes());
+  pm.addPass(createLoopInvariantCodeMotionPass());
+  pm.addPass(createCSEPass());
+}
+
 void buildWarpStage(OpPassManager &pm, const PipelineOptions &options) {
+  pm.addPass(warp::createWarpPartition({options.chip}));
+  pm.addPass(warp::createWarpInsertRings({options.chip}));
+  pm.addPass(warp::createWarpSplitRoles());
+  pm.addPass(warp::createWarpSplitReplicas());
+  pm.addPass(warp::createWarpNarrowTensorMemory());
+  pm.addPass(warp::createWarpPlanBuffers());
+  buildRoleStage(pm);
+  pm.addPass(tile::createTileLowerPointers());
+  pm.addPass(arith::createArithExpandOpsPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
   pm.addPass(warp::createWarpExpandStores());
   pm.addPass(warp::createWarpExpandTileLoops());
   pm.addPass(createCanonicalizerPass());
@@ -41,6 +60,7 @@ void buildWarpStage(OpPassManager &pm, const PipelineOptions &options) {
 
 void buildNVStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(nv::createNVCheckTarget({options.chip}));
+  pm.addPass(nv::createNVResolveBoxes());
   pm.addPass(nv::createNVAssignTensorMemory());
   pm.addPass(nv::createNVAssignLayouts());
   pm.addPass(nv::createNVInsertFences());
@@ -48,6 +68,7 @@ void buildNVStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(nv::createNVLowerRings());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addPass(nv::createNVAssignScratch());
   pm.addPass(nv::createNVAssignWarps());
   pm.addPass(nv::createNVAllocateTensorMemory());
   pm.addPass(nv::createNVAllocateShared());
@@ -57,17 +78,13 @@ void buildNVStage(OpPassManager &pm, const PipelineOptions &options) {
 
 void buildEmitStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(emit::createConvertTiles());
+  pm.addPass(emit::createExpandMath());
   pm.addPass(emit::createLowerRoles());
   pm.addPass(emit::createConvertPTX());
   pm.addPass(createCSEPass());
   pm.addPass(createSCFToControlFlowPass());
-  pm.addPass(createConvertMathToLLVMPass());
-  pm.addPass(createArithToLLVMConversionPass());
-  pm.addPass(createUBToLLVMConversionPass());
-  pm.addPass(createConvertControlFlowToLLVMPass());
-  pm.addPass(createConvertFuncToLLVMPass());
+  pm.addPass(emit::createConvertToLLVM());
   pm.addPass(emit::createFinalizeKernels());
-  pm.addPass(createConvertNVVMToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
   if (options.lineInfo) {
     // Only .loc and .file, as nvcc -lineinfo: any other kind prints `.target ..., debug`, which
@@ -90,6 +107,12 @@ struct CommandLineOptions : PassPipelineOptions<CommandLineOptions> {
 } // namespace
 
 void registerPipelines() {
+  registerRolePipeline();
+  PassPipelineRegistration<CommandLineOptions>(
+      "tileloom-tile", "The tile stage: decide the schedule, normalise",
+      [](OpPassManager &pm, const CommandLineOptions &options) {
+        buildTileStage(pm, options.get());
+      });
   PassPipelineRegistration<CommandLineOptions>(
       "tileloom-warp", "The warp stage: expand, verify the rings, assign stage and phase",
       [](OpPassManager &pm, const CommandLineOptions &options) {

@@ -10,6 +10,7 @@
 #include "passes/NV/Passes.h"
 
 #include "dialects/Warp/Warp.h"
+#include "tileloom/Analysis/AxisInfo.h"
 #include "tileloom/Analysis/Roles.h"
 #include "tileloom/Analysis/TileLayouts.h"
 
@@ -56,6 +57,12 @@ struct RecipeBuilder {
     return builder.getDictionaryAttr(entries);
   }
 
+  /// The argument whose tensor this one stands for (nv-resolve-boxes): mostly itself.
+  int64_t sharedWith(BlockArgument argument) {
+    auto same = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), "tile.same_as");
+    return same ? same.getInt() : argument.getArgNumber();
+  }
+
   /// The view that every copy through `argument` must agree on; an error names the two that differ.
   FailureOr<DictionaryAttr> tensorMap(BlockArgument argument) {
     auto desc = cast<tile::DescType>(argument.getType());
@@ -96,7 +103,7 @@ struct RecipeBuilder {
       if (extent > 256)
         return first->emitOpError("box extent: expected at most 256 elements, found ") << extent;
     return builder.getDictionaryAttr(
-        {entry("kind", text("tensor_map")), entry("argument", integer(argument.getArgNumber())),
+        {entry("kind", text("tensor_map")), entry("argument", integer(sharedWith(argument))),
          entry("element", text(elementName(desc.getElementType()))),
          entry("box", builder.getI64ArrayAttr(full)),
          entry("swizzle", integer(layout::swizzleWidth(layout->swizzle()))),
@@ -117,18 +124,25 @@ struct RecipeBuilder {
         if (failed(map))
           return failure();
         function.setArgAttr(index, nv::tensorMapAttrName, *map);
-        arguments.push_back(dictionary({entry("name", text(name)), entry("kind", text("tensor")),
-                                        entry("element", text(elementName(desc.getElementType()))),
-                                        entry("rank", integer(desc.getShape().size()))}));
+        if (sharedWith(argument) == index)
+          arguments.push_back(
+              dictionary({entry("name", text(name)), entry("kind", text("tensor")),
+                          entry("element", text(elementName(desc.getElementType()))),
+                          entry("rank", integer(desc.getShape().size()))}));
         parameters.push_back(*map);
         continue;
       }
       bool pointer = function.getArgAttr(index, "tile.pointer") != nullptr;
       Attribute element = function.getArgAttr(index, "tile.pointer");
-      arguments.push_back(dictionary(
-          {entry("name", text(name)), entry("kind", text(pointer ? "pointer" : "scalar")),
-           entry("element", pointer ? text(elementName(cast<TypeAttr>(element).getValue()))
-                                    : text(elementName(type)))}));
+      SmallVector<NamedAttribute> entries{
+          entry("name", text(name)), entry("kind", text(pointer ? "pointer" : "scalar")),
+          entry("element", pointer ? text(elementName(cast<TypeAttr>(element).getValue()))
+                                   : text(elementName(type)))};
+      // What the code relies on is checked at launch.
+      if (auto divisor = function.getArgAttrOfType<IntegerAttr>(index, divisibilityAttrName);
+          divisor && divisor.getInt() > 1)
+        entries.push_back(entry("divisible", integer(divisor.getInt())));
+      arguments.push_back(dictionary(entries));
       parameters.push_back(
           dictionary({entry("kind", text("argument")), entry("argument", integer(index))}));
     }
@@ -143,6 +157,15 @@ struct RecipeBuilder {
         entry("per_sm", integer(launch ? launch.getPerSm() : 1))};
     if (auto extents = function->getAttrOfType<ArrayAttr>("nv.tiles"))
       grid.push_back(entry("tiles", extents));
+    if (auto extents = function->getAttrOfType<ArrayAttr>(gridAttrName)) {
+      if (extents.empty() || extents.size() > 3 || (launch && launch.getPersistent()))
+        return function.emitOpError("'")
+               << gridAttrName << "': expected 1 to 3 extents on a kernel that is not persistent, found "
+               << extents;
+      grid.assign({entry("persistent", builder.getBoolAttr(false))});
+      for (auto [axis, extent] : llvm::enumerate(extents))
+        grid.push_back(entry(StringRef("xyz").substr(axis, 1), extent));
+    }
     Attribute geometry = dictionary({entry("grid", dictionary(grid)),
                                      entry("threads", attribute(threadsAttrName, 128)),
                                      entry("cluster", builder.getI64ArrayAttr({cluster, 1, 1})),

@@ -5,6 +5,10 @@
 
 include "mlir/Pass/PassBase.td"
 
+def NVResolveBoxes : Pass<"nv-resolve-boxes"> {
+  let summary = "Give every shape of box through which a tensor is seen an argument of its own";
+}
+
 def NVCheckTarget : Pass<"nv-check-target"> {
   let summary = "Refuse mechanisms that the chip does not have, and scopes that do not fit the cluster";
   let options = [Option<"chip", "chip", "std::string", "\"sm_90a\"", "Target, such as sm_100a">];
@@ -49,6 +53,11 @@ def NVLowerRings : Pass<"nv-lower-rings"> {
     acquires it needs no mbarrier: the store engine's own groups count its slots. The ring's scope decides where a
     release arrives and how many arrivals complete a hand-over.
   }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+def NVAssignScratch : Pass<"nv-assign-scratch"> {
+  let summary = "Give reductions and conversions that cross warps their shared memory";
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
