@@ -14,7 +14,7 @@ class DriverError(Exception):
 
 class Device:
     def __init__(self):
-        self.cuda = ctypes.CDLL("libcuda.so.1")
+        self.cuda = ctypes.CDLL(os.environ.get("TILELOOM_CUDA_LIBRARY", "libcuda.so.1"))
         self._check(self.cuda.cuInit(0))
         device, context = ctypes.c_int(), ctypes.c_void_p()
         self._check(self.cuda.cuDeviceGet(ctypes.byref(device), int(os.environ.get("TILELOOM_DEVICE", "0"))))

@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 #include "tileloom-c/Simulator.h"
 
+#include "tileloom/Simulator/RuntimeMap.h"
 #include "tileloom/Simulator/Simulator.h"
-#include "tileloom/Simulator/TensorMap.h"
 
 #include <cstring>
 #include <new>
@@ -66,24 +66,9 @@ static void convertTensorMap(unsigned char *bytes) {
   std::memcpy(&from, bytes, sizeof from);
   if (from.magic != TILELOOM_TENSOR_MAP_MAGIC)
     throw LoadError("a tensor map parameter does not hold a TileloomTensorMap");
-  TensorMap map;
-  map.globalAddress = from.address;
-  map.rank = from.rank;
-  for (unsigned i = 0; i < 5; ++i) {
-    map.globalDim[i] = from.extents[i];
-    map.boxDim[i] = from.box[i];
-  }
-  for (unsigned i = 0; i < 4; ++i)
-    map.globalStride[i] = from.strides[i];
-  map.type = TmaType(from.dataType);
-  map.interleave = TmaInterleave(from.interleave);
-  map.swizzle = Swizzle(from.swizzle);
-  map.l2Promotion = TmaL2Promotion(from.l2Promotion);
-  map.fill = TmaFill(from.fill);
-  std::string error = validate(map);
+  Error error = encodeRuntimeMap(from, bytes);
   if (!error.empty())
     throw LoadError("tensor map: " + error);
-  encode(map, bytes);
 }
 
 TileloomSimStatus tileloomSimRun(TileloomSimulator *sim, const TileloomSimLaunch *l) {

@@ -47,7 +47,8 @@ void needInitFence(Warp &w, const BarrierPlace &b, int lane) {
   info.initFenced = true; // once is enough
   report(w, "missing-proxy-fence",
          "mbarrier " + hex(b.offset) +
-             " is used by an asynchronous operation or another CTA; after its initialisation at line " +
+             " is used by an asynchronous operation or another CTA; after its initialisation at "
+             "line " +
              std::to_string(info.initLine) +
              " there was neither fence.mbarrier_init nor fence.proxy.async",
          lane);

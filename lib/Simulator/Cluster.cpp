@@ -232,8 +232,9 @@ void finishCta(Cta &cta) {
       for (auto &[lane, state] : warp->bulk)
         if (!state.open.empty() || !state.groups.empty()) {
           const Warp::Copy &copy =
-              state.open.empty() ? state.groups.back().empty() ? Warp::Copy{} : state.groups.back()[0]
-                                 : state.open[0];
+              state.open.empty()
+                  ? state.groups.back().empty() ? Warp::Copy{} : state.groups.back()[0]
+                  : state.open[0];
           if (copy.line)
             add("exit-pending",
                 "the CTA ends without having waited for the copy of warp " +

@@ -79,7 +79,8 @@ static void reportByteCounts(Cluster &c) {
       for (const Group &g : w->groups) {
         uint32_t offset = g.wait.address & 0xFFFFFF;
         BarrierInfo *b = cta->barrier(offset);
-        if ((g.wait.kind != WaitInfo::TryWait && g.wait.kind != WaitInfo::Mbarrier) || !b || !b->live)
+        if ((g.wait.kind != WaitInfo::TryWait && g.wait.kind != WaitInfo::Mbarrier) || !b ||
+            !b->live)
           continue;
         uint64_t word;
         MbarrierState s;

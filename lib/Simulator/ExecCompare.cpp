@@ -210,7 +210,10 @@ void decodeSet(Decoder &d, bool toRegister) {
     bool packed = t == Ty::F16x2 || t == Ty::BF16x2;
     if (packed != (result == Ty::F16x2 || result == Ty::BF16x2) || (packed && boolean >= 0))
       d.fail("set of packed halves gives packed halves, without a boolean operand");
-    d.in.imm = result == Ty::F32 ? 0x3F800000 : result == Ty::F16x2 ? 0x3C00 : result == Ty::BF16x2 ? 0x3F80 : 0xFFFFFFFF;
+    d.in.imm = result == Ty::F32      ? 0x3F800000
+               : result == Ty::F16x2  ? 0x3C00
+               : result == Ty::BF16x2 ? 0x3F80
+                                      : 0xFFFFFFFF;
     d.in.d = d.def(d.operand(0), result);
   } else {
     d.in.d = d.defPred(d.operand(0));

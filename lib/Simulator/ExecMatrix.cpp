@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "Access.h"
 #include "Lanes.h"
+#include "MatrixTypes.h"
 #include "tileloom/Simulator/Fragments.h"
-#include "tileloom/Simulator/MatrixUnit.h"
 
 namespace tileloom {
 namespace sim {
@@ -208,40 +208,6 @@ Step mma(Warp &w, const Instr &in) {
   return Step::Next;
 }
 
-bool mmaType(Ty t, MmaType &m) {
-  switch (t) {
-  case Ty::F16:
-    m = MmaType::F16;
-    return true;
-  case Ty::BF16:
-    m = MmaType::BF16;
-    return true;
-  case Ty::TF32:
-    m = MmaType::TF32;
-    return true;
-  case Ty::E4M3:
-    m = MmaType::E4M3;
-    return true;
-  case Ty::E5M2:
-    m = MmaType::E5M2;
-    return true;
-  case Ty::S8:
-    m = MmaType::S8;
-    return true;
-  case Ty::U8:
-    m = MmaType::U8;
-    return true;
-  case Ty::F32:
-    m = MmaType::F32;
-    return true;
-  case Ty::S32:
-    m = MmaType::S32;
-    return true;
-  default:
-    return false;
-  }
-}
-
 void decodeMmaSync(Decoder &d) {
   d.take("sync");
   d.take("aligned");
@@ -262,7 +228,7 @@ void decodeMmaSync(Decoder &d) {
   d.take("kind::f8f6f4");
   Ty td = d.needType(), ta = d.needType(), tb = d.needType(), tc = d.needType();
   MmaType md, ma, mb, mc;
-  if (!mmaType(td, md) || !mmaType(ta, ma) || !mmaType(tb, mb) || !mmaType(tc, mc))
+  if (!matrixType(td, md) || !matrixType(ta, ma) || !matrixType(tb, mb) || !matrixType(tc, mc))
     d.fail("type is not supported by mma.sync");
   unsigned bits = ma == MmaType::TF32 ? 32 : ma == MmaType::F16 || ma == MmaType::BF16 ? 16 : 8;
   if (k * bits != 256 && k * bits != 128)

@@ -1,8 +1,8 @@
 //===- ExecMatrixSmall.cpp - mma.sync of s4, u4, b1, f64 and m8n8 ---------===//
 //
-// The forms of mma.sync (PTX ISA 9.7.14.5) beside the m16n8 ones of 8, 16 and 32 bits: rare, so each
-// output is computed by itself. Integers are exact; f64 products are added one by one, each step
-// rounded (fma), in the order of k.
+// The forms of mma.sync (PTX ISA 9.7.14.5) beside the m16n8 ones of 8, 16 and 32 bits: rare, so
+// each output is computed by itself. Integers are exact; f64 products are added one by one, each
+// step rounded (fma), in the order of k.
 //
 //===----------------------------------------------------------------------===//
 #include "Lanes.h"
@@ -20,7 +20,8 @@ namespace {
 // bits 16-24 K. list: D, A, B, C; registers of 32 bits, or of 64 with f64.
 struct Form {
   explicit Form(const Instr &in)
-      : bits(in.sub & 127), k(in.sub >> 16 & 511), m(in.sub >> 12 & 1 ? 8 : 16), f64(in.sub & 2048) {
+      : bits(in.sub & 127), k(in.sub >> 16 & 511), m(in.sub >> 12 & 1 ? 8 : 16),
+        f64(in.sub & 2048) {
     per = f64 ? 1 : 32 / bits;
     na = m * k / 32 / per;
     nb = 8 * k / 32 / per;
@@ -86,7 +87,8 @@ Step doubles(Warp &w, const Instr &in) {
         unsigned la, ra, lb, rb, sub;
         f.placeOfA(at.row, kk, la, ra, sub);
         f.placeOfB(kk, at.col, lb, rb, sub);
-        sum = std::fma(w.reg<double>(list[f.nd + ra])[la], w.reg<double>(list[f.nd + f.na + rb])[lb], sum);
+        sum = std::fma(w.reg<double>(list[f.nd + ra])[la],
+                       w.reg<double>(list[f.nd + f.na + rb])[lb], sum);
       }
       // PTX's only NaN.
       uint64_t canonical = 0x7FF8000000000000ull;

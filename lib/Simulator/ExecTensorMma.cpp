@@ -17,8 +17,8 @@ namespace {
 
 // sub: bits 0-2 kind, 3-4 cta_group, 5 ws, 6 A in tensor memory, 7 negated enable, 8 has lane mask,
 // 9 block scaled, 10-12 scale_vec, 16-19 scale-input-d.
-// a: d, b: A (d: its offset), c: B descriptor, e: idesc, f: enable; list: lane mask words, or sfa and
-// sfb and their offsets.
+// a: d, b: A (d: its offset), c: B descriptor, e: idesc, f: enable; list: lane mask words, or sfa
+// and sfb and their offsets.
 struct Operation {
   InstructionDescriptor d;
   TmemLayout layout = TmemLayout::D;
@@ -302,7 +302,7 @@ void decodeTensorMma(Decoder &d, uint32_t group) {
   d.in.imm = a.offset;
   bool tensor = d.operand(1).kind == Operand::Address;
   if (tensor) {
-    Decoder::Address     address = d.address(d.operand(1));
+    Decoder::Address address = d.address(d.operand(1));
     d.in.b = address.slot;
     d.in.d = int32_t(address.offset);
   }

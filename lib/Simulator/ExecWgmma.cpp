@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "Access.h"
 #include "Lanes.h"
+#include "MatrixTypes.h"
 #include "Wgmma.h"
 #include "tileloom/Simulator/Fragments.h"
 
@@ -225,40 +226,6 @@ Step waitGroup(Warp &w, const Instr &in) {
   return Step::Next;
 }
 
-bool wgmmaType(Ty t, MmaType &m) {
-  switch (t) {
-  case Ty::F16:
-    m = MmaType::F16;
-    return true;
-  case Ty::BF16:
-    m = MmaType::BF16;
-    return true;
-  case Ty::TF32:
-    m = MmaType::TF32;
-    return true;
-  case Ty::E4M3:
-    m = MmaType::E4M3;
-    return true;
-  case Ty::E5M2:
-    m = MmaType::E5M2;
-    return true;
-  case Ty::S8:
-    m = MmaType::S8;
-    return true;
-  case Ty::U8:
-    m = MmaType::U8;
-    return true;
-  case Ty::F32:
-    m = MmaType::F32;
-    return true;
-  case Ty::S32:
-    m = MmaType::S32;
-    return true;
-  default:
-    return false;
-  }
-}
-
 void decodeMma(Decoder &d) {
   if (d.has("sp"))
     d.fail("sparse wgmma is not supported");
@@ -271,7 +238,7 @@ void decodeMma(Decoder &d) {
   bool saturate = d.take("satfinite");
   Ty td = d.needType(), ta = d.needType(), tb = d.needType();
   MmaType md, ma, mb;
-  if (!wgmmaType(td, md) || !wgmmaType(ta, ma) || !wgmmaType(tb, mb))
+  if (!matrixType(td, md) || !matrixType(ta, ma) || !matrixType(tb, mb))
     d.fail("type is not supported by wgmma");
   bool integer = isInteger(ma);
   const Operand &a = d.operand(1);

@@ -46,7 +46,7 @@ private:
   std::vector<GlobalRecord> records{1};
   std::unordered_map<uint32_t, std::unordered_map<uint32_t, uint32_t>> known;
   void learn(Warp &w, const Word &word);
-  std::unordered_map<uint32_t, Word> fences;                // by CTA: what it knew at its last fence
+  std::unordered_map<uint32_t, Word> fences; // by CTA: what it knew at its last fence
   /// By CTA: the words that it has read by relaxed loads, for its later fences.
   std::unordered_map<uint32_t, std::unordered_map<uint64_t, Word>> seen;
   std::unordered_map<uint64_t, Word> words;

@@ -136,9 +136,9 @@ static void checkRegisters(Warp &w, const Instr &in, uint32_t m) {
     for (unsigned i = 0, n = in.uses + in.defs; i < n; ++i) {
       if (!w.inFlight[refs[i]])
         continue;
-      // A true dependency on a tcgen05.ld is respected (PTX ISA 9.7.16.6.4.5), and Triton counts on it;
-      // a kernel that fences is held to the pattern with tcgen05.wait::ld. Even there copies may go
-      // ahead (LLVM moves them): the copy is then in flight as well.
+      // A true dependency on a tcgen05.ld is respected (PTX ISA 9.7.16.6.4.5), and Triton counts on
+      // it; a kernel that fences is held to the pattern with tcgen05.wait::ld. Even there copies
+      // may go ahead (LLVM moves them): the copy is then in flight as well.
       if (w.inFlight[refs[i]] == TensorLoadOwner && i < in.uses && !followsTensorFences(w))
         continue;
       if (w.inFlight[refs[i]] == TensorLoadOwner && i < in.uses && in.flags & FlagMove) {

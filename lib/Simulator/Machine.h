@@ -112,9 +112,9 @@ struct Warp {
   Clocks clocks;
   Clocks fenced; // clocks at the last release fence, for relaxed arrives
   uint32_t actor = 0;
-  // Lanes of a warp are ordered by what makes them wait for each other (bar.warp.sync, CTA and cluster
-  // barriers, mbarriers), counted here, and by nothing else; likewise the count at the last wait for
-  // cp.async, whose data only the waiting lane may read before the next one.
+  // Lanes of a warp are ordered by what makes them wait for each other (bar.warp.sync, CTA and
+  // cluster barriers, mbarriers), counted here, and by nothing else; likewise the count at the last
+  // wait for cp.async, whose data only the waiting lane may read before the next one.
   uint32_t syncs = 1, copyWaitSyncs = 0;
   // The access record of the running instruction: its lanes share one.
   const Instr *recordInstr = nullptr;
@@ -149,7 +149,8 @@ struct Warp {
   uint64_t clusterToken = 0;
   bool clusterArrived = false; // at a barrier.cluster that it has not waited for
   uint32_t clusterWaited = 0;  // lanes that have
-  std::vector<std::pair<Cta *, uint32_t>> initialised; // mbarriers since the last fence that covers them
+  std::vector<std::pair<Cta *, uint32_t>>
+      initialised; // mbarriers since the last fence that covers them
 
   template <class T> T *reg(int32_t slot) { return reinterpret_cast<T *>(regs + slot); }
   uint32_t predicate(int32_t slot) const { return *reinterpret_cast<uint32_t *>(regs + slot); }

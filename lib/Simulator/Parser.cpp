@@ -198,9 +198,9 @@ void Parser::parseVariables(Space space, bool isExtern, std::vector<Variable> &o
              "; a power of two up to 65536 is needed");
     uint64_t count = vector;
     // Local memory: the hardware's 512 KiB a thread; others: enough for any kernel.
-    const uint64_t limit = space == Space::Local                              ? 1u << 19
+    const uint64_t limit = space == Space::Local                             ? 1u << 19
                            : space == Space::Shared || space == Space::Param ? 1u << 20
-                                                                              : 1u << 30;
+                                                                             : 1u << 30;
     while (s.accept('[')) {
       if (s.accept(']')) {
         v.isUnsized = true;

@@ -164,8 +164,8 @@ void Parser::parseRegisters(Function &f) {
       count = s.number().bits;
       s.expect('>', "after a register count");
       if (count + f.registers.size() > 1u << 18)
-        s.fail("register count " + std::to_string(count) + " is out of range: a function may have " +
-               std::to_string(1u << 18));
+        s.fail("register count " + std::to_string(count) +
+               " is out of range: a function may have " + std::to_string(1u << 18));
       n.count = uint32_t(count);
       for (uint64_t i = 0; i < count; ++i)
         f.registers.push_back({uint8_t(bytes), std::string(name) + std::to_string(i)});

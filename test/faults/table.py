@@ -5,6 +5,8 @@
 ("wrong-result").
 """
 
+import re
+
 from mutate import both, drop, drop_wait, edit, flip_parity, in_recipe, insert, move, move_to_join, swap
 
 TRY_WAIT = r"mbarrier\.try_wait"
@@ -51,8 +53,8 @@ FAULTS = [
     Fault(PINGPONG, "producer's ring one slot shorter", swap(r"setp\.eq\.b32.*, 5;", "5;", "4;", 2), "race", "deadlock"),
     Fault(PINGPONG, "both rings one slot longer than the barriers", both(swap(r"setp\.eq\.b32.*, 5;", "5;", "6;", every=True)),
           "mbarrier", "out-of-bounds", "deadlock"),
-    Fault(PINGPONG, "barrier of a free slot counts one arrival more", insert("\tmov.b32 %r106, 5;", r"mbarrier\.init", 0), "deadlock"),
-    Fault(PINGPONG, "barrier of a free slot counts one arrival less", insert("\tmov.b32 %r106, 3;", r"mbarrier\.init", 0), "race",
+    Fault(PINGPONG, "barrier of a free slot counts one arrival more", swap(r"mbarrier\.init", r", %r\d+;", ", 5;", 0), "deadlock"),
+    Fault(PINGPONG, "barrier of a free slot counts one arrival less", swap(r"mbarrier\.init", r", %r\d+;", ", 3;", 0), "race",
           "mbarrier"),
     Fault(PINGPONG, "no CTA barrier after the initialisation of mbarriers", drop(r"bar\.sync\s+0;"), "race"),
     Fault(PINGPONG, "a barrier is not initialised", drop(r"mbarrier\.init", 6), "mbarrier"),
@@ -66,9 +68,9 @@ FAULTS = [
           "register-in-flight"),
     Fault(PINGPONG, "first wgmma adds to what was there", swap(r"wgmma\.mma_async", r"p, 1, 1|0, 1, 1, 0, 0", "1, 1, 1, 0, 0", 0),
           "uninitialised", "wrong-result"),
-    Fault(PINGPONG, "B read with twice its stride", swap(r"mov\.b64 %rd10, ", "1073741888", "1073741952"), "race", "uninitialised",
+    Fault(PINGPONG, "B read with twice its stride", swap(r"mov\.b64 %rd\d+, \{", "1073741888", "1073741952", 0), "race", "uninitialised",
           "out-of-bounds"),
-    Fault(PINGPONG, "A read with a 64-byte swizzle", swap(r"mov\.b64 %rd9, ", "1073741888", "-2147483584"), "swizzle-mismatch"),
+    Fault(PINGPONG, "A read with a 64-byte swizzle", swap(r"mov\.b64 %rd\d+, \{", "1073741888", "-2147483584", 1), "swizzle-mismatch"),
     # Epilogue: stmatrix, proxy fence, TMA store.
     Fault(PINGPONG, "no proxy fence before the TMA store", drop(r"fence\.proxy\.async", 0), "missing-proxy-fence"),
     Fault(PINGPONG, "no barrier before the TMA store", drop(r"bar\.sync\s+%r\d+, 128", 1), "race"),
@@ -99,7 +101,8 @@ FAULTS = [
     Fault(MULTICAST, "wait without arrive at the last cluster barrier", drop(r"barrier\.cluster\.arrive", 1), "cluster-barrier"),
     Fault(MULTICAST, "multicast to one CTA only", swap(LOAD, r"(, %rs\d+)", ", 1", 1), "transaction-count"),
     Fault(MULTICAST, "multicast mask names a third CTA", swap(LOAD, r"(, %rs\d+)", ", 7", 1), "bad-multicast"),
-    Fault(MULTICAST, "slots released in the own CTA only", swap(r"mapa", r", %r\d+;", ", %cluster_ctarank;", 0), "deadlock", "race"),
+    Fault(MULTICAST, "slots released in the own CTA only", edit(r"mapa", lambda line: re.sub(
+        r"\t(mapa.*), %r\d+;", r"\t{ .reg .b32 %own; mov.u32 %own, %cluster_ctarank; \1, %own; }", line)), "deadlock", "race"),
     Fault(MULTICAST, "remote release missing", drop(r"mbarrier\.arrive\.shared::cluster"), "deadlock"),
     Fault(MULTICAST, "slot released through a CTA that does not exist", swap(r"mapa", r", %r\d+;", ", 5;", 0), "out-of-bounds"),
     Fault(MULTICAST, "no fence after the initialisation", drop(r"fence\.mbarrier_init"), "missing-proxy-fence", checks="all,strict"),
@@ -127,17 +130,16 @@ FAULTS = [
     Fault(TC, "commit of the slot before the products", move(r"tcgen05\.commit", 1, before=r"tcgen05\.mma", anchor=0), "race"),
     Fault(TC, "accumulator never released", drop(RELEASE, 0), "deadlock"),
     Fault(TC, "no dealloc", drop(r"tcgen05\.dealloc"), "tensor-leak"),
-    Fault(TC, "dealloc twice", insert("\ttcgen05.dealloc.cta_group::1.sync.aligned.b32 %r237, %r238;", r"tcgen05\.dealloc", after=True),
-          "tensor-alloc"),
-    Fault(TC, "dealloc of half the columns", swap(r"mov\.b32\s+%r238", "512", "256"), "tensor-alloc"),
+    Fault(TC, "dealloc twice", edit(r"tcgen05\.dealloc", lambda line: line + "\n" + line), "tensor-alloc"),
+    Fault(TC, "dealloc of half the columns", swap(r"tcgen05\.dealloc", r", %r\d+;", ", 256;"), "tensor-alloc"),
     Fault(TC, "tensor memory freed while it is read", insert(
         "\t{ .reg .b32 %a, %n; mov.b32 %a, 0; mov.b32 %n, 512; @!%p4 tcgen05.dealloc.cta_group::1.sync.aligned.b32 %a, %n; }",
         r"tcgen05\.wait::ld"), "tensor-race"),
-    Fault(TC, "half the columns allocated", swap(r"mov\.b32\s+%r87", "512", "256"), "tensor-bounds"),
-    Fault(TC, "columns not a power of two", swap(r"mov\.b32\s+%r87", "512", "384"), "tensor-alloc"),
+    Fault(TC, "half the columns allocated", swap(r"tcgen05\.alloc", r", %r\d+;", ", 256;"), "tensor-bounds"),
+    Fault(TC, "columns not a power of two", swap(r"tcgen05\.alloc", r", %r\d+;", ", 384;"), "tensor-alloc"),
     Fault(TC, "alloc after relinquish_alloc_permit", move(r"tcgen05\.relinquish", 0, before=r"tcgen05\.alloc"), "tensor-alloc"),
     Fault(TC, "first product adds to what was there", swap(r"tcgen05\.mma", r"%p18;", "%p19;"), "uninitialised"),
-    Fault(TC, "descriptor without its constant bits", swap(r"mov\.b64 %rd8, ", "1073758272", "1073741888"), "descriptor"),
+    Fault(TC, "descriptor without its constant bits", swap(r"mov\.b64 %rd\d+, \{", "1073758272", "1073741888", 0), "descriptor"),
     Fault(TC, "tensor map of B with another swizzle", both(in_recipe("parameters", 1, "swizzle", value=0)), "swizzle-mismatch"),
     Fault(PAIR, "commit reaches one CTA of the pair only", insert("\tmov.b16 %rs1, 1;", r"tcgen05\.commit", 1), "deadlock"),
     Fault(PAIR, "mixed cta_group", swap(r"tcgen05\.alloc", "cta_group::2", "cta_group::1"), "cta-group"),

@@ -8,6 +8,7 @@
 #include "Options.h"
 #include "tileloom/Runtime/Check.h"
 #include "tileloom/Runtime/Evaluate.h"
+#include "tileloom/Simulator/RuntimeMap.h"
 
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -52,27 +53,6 @@ static TileloomArgument tensorArgument(const HostTensor &t, uint32_t kind) {
     stride *= a.shape[i];
   }
   return a;
-}
-
-static void encodeMap(const TileloomTensorMap &from, uint8_t *bytes) {
-  TensorMap map;
-  map.globalAddress = from.address;
-  map.rank = from.rank;
-  for (unsigned i = 0; i < 5; ++i) {
-    map.globalDim[i] = from.extents[i];
-    map.boxDim[i] = from.box[i];
-  }
-  for (unsigned i = 0; i < 4; ++i)
-    map.globalStride[i] = from.strides[i];
-  map.type = TmaType(from.dataType);
-  map.interleave = TmaInterleave(from.interleave);
-  map.swizzle = Swizzle(from.swizzle);
-  map.l2Promotion = TmaL2Promotion(from.l2Promotion);
-  map.fill = TmaFill(from.fill);
-  std::string error = validate(map);
-  if (!error.empty())
-    throw LoadError("tensor map of the recipe: " + error);
-  encode(map, bytes);
 }
 
 std::vector<uint8_t> applyRecipe(const ToolOptions &o, ArgumentList &list, Launch &launch) {
@@ -127,7 +107,9 @@ std::vector<uint8_t> applyRecipe(const ToolOptions &o, ArgumentList &list, Launc
     if (p.kind == TILELOOM_PARAMETER_TENSOR_MAP) {
       TileloomTensorMap map;
       std::memcpy(&map, bytes.data() + p.offset, sizeof map);
-      encodeMap(map, bytes.data() + p.offset);
+      Error error = encodeRuntimeMap(map, bytes.data() + p.offset);
+      if (!error.empty())
+        throw LoadError("tensor map of the recipe: " + error);
     } else if (p.kind == TILELOOM_PARAMETER_WORKSPACE) {
       auto t = std::make_unique<HostTensor>();
       t->name = "workspace" + std::to_string(i);

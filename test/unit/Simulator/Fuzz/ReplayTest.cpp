@@ -1,7 +1,7 @@
 //===- ReplayTest.cpp - The fuzzers' corpus, once more --------------------===//
 //
-// Every file of test/fuzz/corpus goes through the fuzzers' targets: what once crashed, and inputs that
-// reach much code. Malformed PTX has a line and a reason.
+// Every file of test/fuzz/corpus goes through the fuzzers' targets: what once crashed, and inputs
+// that reach much code. Malformed PTX has a line and a reason.
 //
 //===----------------------------------------------------------------------===//
 #include "Targets.h"
@@ -37,5 +37,6 @@ TEST(FuzzReplay, Ptx) {
 }
 
 TEST(FuzzReplay, TensorMap) {
-  EXPECT_GT(replay("map", [](const uint8_t *data, size_t size) { fuzzTensorMap(data, size); }), 10u);
+  EXPECT_GT(replay("map", [](const uint8_t *data, size_t size) { fuzzTensorMap(data, size); }),
+            10u);
 }

@@ -12,14 +12,15 @@ using namespace tileloom::sim;
 /// A (128 rows of 16 bf16 ones) at smem, 8 rows of B at smem + 4096, as 8x16-byte core matrices.
 static std::string operands() {
   return "mov.b32 %r1, smem; shl.b32 %r2, %t, 4; add.s32 %r3, %r1, %r2; mov.b32 %r4, 0x3F803F80;\n"
-         "st.shared.v4.b32 [%r3], {%r4, %r4, %r4, %r4}; st.shared.v4.b32 [%r3+2048], {%r4, %r4, %r4, %r4};\n"
+         "st.shared.v4.b32 [%r3], {%r4, %r4, %r4, %r4}; st.shared.v4.b32 [%r3+2048], {%r4, %r4, "
+         "%r4, %r4};\n"
          "setp.ge.u32 %p1, %t, 16; @%p1 bra FB; and.b32 %r5, %t, 7; add.s32 %r5, %r5, 1;\n"
          "cvt.rn.f32.u32 %f1, %r5; cvt.rn.bf16x2.f32 %r6, %f1, %f1; "
          "st.shared.v4.b32 [%r3+4096], {%r6, %r6, %r6, %r6};\nFB:\n";
 }
 
-/// Runs `mma` (%r30: D, %rd10, %rd11: descriptors, %r31: idesc, %p5 false, %p6 true) in one CTA of 128
-/// threads, or by the first of a pair; each thread stores columns 0, 1 and 3 of its lane.
+/// Runs `mma` (%r30: D, %rd10, %rd11: descriptors, %r31: idesc, %p5 false, %p6 true) in one CTA of
+/// 128 threads, or by the first of a pair; each thread stores columns 0, 1 and 3 of its lane.
 static Outcome product(const std::string &mma, uint32_t idesc, unsigned group = 1) {
   KernelSetup s;
   s.block = {128, 1, 1};
@@ -29,9 +30,10 @@ static Outcome product(const std::string &mma, uint32_t idesc, unsigned group = 
   std::string g = "cta_group::" + std::to_string(group),
               sync = group == 2 ? "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n"
                                 : "bar.sync 0;\n",
-              commit = group == 2 ? "tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster."
-                                    "multicast::cluster.b64 [smem+7168], %h1;\n"
-                                  : "tcgen05.commit.cta_group::1.mbarrier::arrive::one.b64 [smem+7168];\n";
+              commit = group == 2
+                           ? "tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster."
+                             "multicast::cluster.b64 [smem+7168], %h1;\n"
+                           : "tcgen05.commit.cta_group::1.mbarrier::arrive::one.b64 [smem+7168];\n";
   return run(
       "setp.ge.u32 %p4, %t, 32; setp.ne.s32 %p9, %t, 0; @%p4 bra A; tcgen05.alloc." + g +
           ".sync.aligned.shared::cta.b32 [smem+7180], 128;\n"
@@ -44,13 +46,16 @@ static Outcome product(const std::string &mma, uint32_t idesc, unsigned group = 
           "mov.u32 %r20, %cluster_ctarank; setp.ne.or.s32 %p7, %r20, 0, %p9; @%p7 bra M;\n"
           "mov.b64 %rd10, 0x401000080040; mov.b64 %rd11, 0x400000080140; mov.b32 %r31, " +
           std::to_string(idesc) +
-          "; setp.ne.s32 %p5, %t, %t; setp.eq.s32 %p6, %t, %t; mov.b16 %h1, 3; mov.b32 %r32, 0; mov.b32 "
+          "; setp.ne.s32 %p5, %t, %t; setp.eq.s32 %p6, %t, %t; mov.b16 %h1, 3; mov.b32 %r32, 0; "
+          "mov.b32 "
           "%r33, -1;\n" +
           mma + commit +
           "M: W: mbarrier.try_wait.parity.shared.b64 %p2, [smem+7168], 0; @!%p2 bra W;\n"
-          "tcgen05.fence::after_thread_sync; tcgen05.ld.sync.aligned.32x32b.x4.b32 {%r40, %r41, %r42, "
+          "tcgen05.fence::after_thread_sync; tcgen05.ld.sync.aligned.32x32b.x4.b32 {%r40, %r41, "
+          "%r42, "
           "%r43}, [%r30];\n"
-          "tcgen05.wait::ld.sync.aligned; tcgen05.fence::before_thread_sync; mad.lo.u32 %r21, %r20, 128, "
+          "tcgen05.wait::ld.sync.aligned; tcgen05.fence::before_thread_sync; mad.lo.u32 %r21, "
+          "%r20, 128, "
           "%t;\n"
           "mul.wide.u32 %rd1, %r21, 12; add.s64 %rd1, %out, %rd1; st.global.b32 [%rd1], %r40; "
           "st.global.b32 [%rd1+4], %r41; st.global.b32 [%rd1+8], %r43;\n" +
@@ -68,10 +73,11 @@ static void expectLane(const Outcome &o, unsigned thread, float scale) {
 }
 
 TEST(Tcgen05Forms, DisabledLanesKeepD) {
-  Outcome o = product("tcgen05.mma.cta_group::1.kind::f16 [%r30], %rd10, %rd11, %r31, %p5;\n"
-                      "tcgen05.mma.cta_group::1.kind::f16 [%r30], %rd10, %rd11, %r31, {%r32, %r33, %r32, "
-                      "%r32}, %p6;\n",
-                      descriptor(128, 16));
+  Outcome o =
+      product("tcgen05.mma.cta_group::1.kind::f16 [%r30], %rd10, %rd11, %r31, %p5;\n"
+              "tcgen05.mma.cta_group::1.kind::f16 [%r30], %rd10, %rd11, %r31, {%r32, %r33, %r32, "
+              "%r32}, %p6;\n",
+              descriptor(128, 16));
   EXPECT_TRUE(o.found.empty()) << o.text();
   for (unsigned t = 0; t < 128; ++t)
     expectLane(o, t, t / 32 == 1 ? 1 : 2); // word 1 masks lanes 32 to 63
@@ -106,19 +112,22 @@ TEST(Refusals, NameWhatIsMissing) {
     EXPECT_NE(e.find(reason), std::string::npos) << e;
     EXPECT_NE(e.find("line"), std::string::npos) << e;
   };
-  refused("wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.bf16.bf16 {%f1,%f2,%f3,%f4}, %rd1, %rd2, %r1, 0, "
+  refused("wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.bf16.bf16 {%f1,%f2,%f3,%f4}, %rd1, %rd2, "
+          "%r1, 0, "
           "1, 1, 1, 0, 0;",
           "sparse wgmma is not supported");
-  refused("mma.sp.sync.aligned.m16n8k32.row.col.f32.bf16.bf16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, "
+  refused("mma.sp.sync.aligned.m16n8k32.row.col.f32.bf16.bf16.f32 {%f1,%f2,%f3,%f4}, "
+          "{%r1,%r2,%r3,%r4}, "
           "{%r5,%r6,%r7,%r8}, {%f1,%f2,%f3,%f4}, %r9, 0;",
           "sparse mma is not supported");
   refused("tcgen05.mma.sp.cta_group::1.kind::f16 [%r1], %rd1, %rd2, [%r2], %r3, %p1;",
           "sparse tcgen05.mma is not supported");
   refused("tcgen05.mma.ws.cta_group::1.kind::f16 [%r1], %rd1, %rd2, %r3, %p1, %rd3;",
           "zero-column mask");
-  refused("cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%r1], "
-          "[%rd1, {%r2, %r3, %r4, %r5}], [%r6], {%h1, %h2};",
-          "im2col is not supported");
+  refused(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%r1], "
+      "[%rd1, {%r2, %r3, %r4, %r5}], [%r6], {%h1, %h2};",
+      "im2col is not supported");
 }
 
 TEST(MatrixSmall, Types) {

@@ -1,0 +1,63 @@
+"""The kernels of bench/agreement.py, which are compared with a GPU elsewhere: here they load, run with all checks and have no finding; where NumPy
+has the same operation, it gives the same bits."""
+
+import os
+import sys
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench"))
+
+from agreement import compare, families, simulator  # noqa: E402
+from agreement.case import Case, Deferred  # noqa: E402
+
+CASES = [case for case in families.cases() if case.family != "dots"]
+
+
+def made(case):
+    return case.make() if isinstance(case, Deferred) else case
+
+
+def test_there_are_enough():
+    names = [case.name for case in families.cases()]
+    assert len(names) == len(set(names)) >= 60 and len({case.family for case in families.cases()}) >= 15
+
+
+@pytest.mark.parametrize("family", sorted({case.family for case in CASES}))
+def test_no_finding(family):
+    for case in CASES:
+        if case.family == family:
+            assert simulator.run(made(case))[1] == "", case.name
+
+
+def outputs(name):
+    case = made(next(case for case in CASES if case.name == name))
+    return case, simulator.run(case)[0][0]
+
+
+def test_integers_as_numpy():
+    case, out = outputs("int32_add")
+    a, b, _ = case.arguments[:3]
+    assert (out[0] == a + b).all() and (out[2] == a - b).all()
+
+
+def test_floats_as_numpy():
+    case, out = outputs("f32_add")
+    a, b, _ = (x.view(np.float32) for x in case.arguments[:3])
+    with np.errstate(all="ignore"):
+        for first, wanted in ((0, a + b), (16, a - b), (32, a * b)):
+            found = out[first].view(np.float32)
+            assert ((found == wanted) | (np.isnan(found) & np.isnan(wanted))).all()
+
+
+def test_comparison():
+    """Equal bits, bounds, and what passes neither."""
+    one = np.array([1.0, 2.0, np.nan, 0.0], np.float32)
+    near = np.nextafter(one, np.float32(9))
+    exact, loose = Case("x", "y", "", [], []), Case("x", "y", "", [], [], tolerance={0: ("ulp", 1)})
+    assert compare.compare(exact, [one], [one]).identical
+    assert not compare.compare(exact, [one], [near]).allowed
+    assert compare.compare(loose, [one], [near]).allowed and not compare.compare(loose, [one], [near]).identical
+    assert not compare.compare(loose, [one], [one * 2]).allowed
+    assert not compare.compare(loose, [one], [np.array([1, 2, 3, 0], np.float32)]).allowed
