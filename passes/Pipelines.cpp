@@ -12,14 +12,8 @@
 #include "passes/Warp/Passes.h"
 #include "passes/Warp/RoleStage.h"
 
-#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
-#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
-#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
-#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
-#include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
-#include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
@@ -49,7 +43,7 @@ void buildWarpStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(warp::createWarpNarrowTensorMemory());
   pm.addPass(warp::createWarpPlanBuffers());
   buildRoleStage(pm);
-  pm.addPass(tile::createTileLowerPointers());
+  pm.addPass(tile::createTileLowerToNV());
   pm.addPass(arith::createArithExpandOpsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
@@ -74,6 +68,7 @@ void buildNVStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(nv::createNVLowerRings());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addPass(nv::createNVAssignScratch());
   pm.addPass(nv::createNVAssignWarps());
   pm.addPass(nv::createNVAllocateTensorMemory());
   pm.addPass(nv::createNVAllocateShared());
@@ -83,17 +78,13 @@ void buildNVStage(OpPassManager &pm, const PipelineOptions &options) {
 
 void buildEmitStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(emit::createConvertTiles());
+  pm.addPass(emit::createExpandMath());
   pm.addPass(emit::createLowerRoles());
   pm.addPass(emit::createConvertPTX());
   pm.addPass(createCSEPass());
   pm.addPass(createSCFToControlFlowPass());
-  pm.addPass(createConvertMathToLLVMPass());
-  pm.addPass(createArithToLLVMConversionPass());
-  pm.addPass(createUBToLLVMConversionPass());
-  pm.addPass(createConvertControlFlowToLLVMPass());
-  pm.addPass(createConvertFuncToLLVMPass());
+  pm.addPass(emit::createConvertToLLVM());
   pm.addPass(emit::createFinalizeKernels());
-  pm.addPass(createConvertNVVMToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
   if (options.lineInfo) {
     // Only .loc and .file, as nvcc -lineinfo: any other kind prints `.target ..., debug`, which

@@ -71,6 +71,20 @@ def NV_WgmmaAAttr : NV_Layout<"WgmmaA", "wgmma_a"> {
   let assemblyFormat = "(`<` struct($warps)^ `>`)?";
 }
 
+class NV_MmaLayout<string name, string attrMnemonic, string what> : NV_Layout<name, attrMnemonic> {
+  let summary = what # " fragments of mma.sync";
+  let description = [{
+    PTX ISA 9.7.14.5: m16n8 fragments, K in steps of 32 bytes. `rows` x `columns` warps tile the product; those in a row hold the same
+    part of A, those in a column the same part of B.
+  }];
+  let parameters = (ins "int64_t":$rows, "int64_t":$columns);
+  let assemblyFormat = "`<` struct($rows, $columns) `>`";
+}
+
+def NV_MmaAccAttr : NV_MmaLayout<"MmaAcc", "mma_acc", "Accumulator">;
+def NV_MmaAAttr : NV_MmaLayout<"MmaA", "mma_a", "A operand">;
+def NV_MmaBAttr : NV_MmaLayout<"MmaB", "mma_b", "B operand">;
+
 def NV_BlockedAttr : NV_Layout<"Blocked", "blocked"> {
   let summary = "Each thread holds a small block; blocks tile the tensor";
   let parameters = (ins ArrayRefParameter<"int64_t">:$sizePerThread, ArrayRefParameter<"int64_t">:$threadsPerWarp,

@@ -7,6 +7,7 @@
 #include "dialects/NV/NV.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace tileloom::nv;
@@ -206,12 +207,142 @@ LogicalResult ReduceOp::verify() {
   auto source = getSource().getType();
   if (getDim() >= static_cast<uint64_t>(source.getRank()))
     return emitOpError("dim: expected 0 to ") << source.getRank() - 1 << ", found " << getDim();
+  if (source.getRank() == 1) {
+    if (getResult().getType() != source.getElementType())
+      return emitOpError("result: expected a scalar ")
+             << source.getElementType() << " (of a tile of rank 1), found " << getResult().getType();
+    return success();
+  }
   SmallVector<int64_t> expected(source.getShape());
   expected.erase(expected.begin() + getDim());
-  if (getResult().getType().getShape() != ArrayRef<int64_t>(expected))
+  auto result = dyn_cast<RankedTensorType>(getResult().getType());
+  if (!result || result.getElementType() != source.getElementType())
+    return emitOpError("result: expected a tensor of ")
+           << source.getElementType() << ", found " << getResult().getType();
+  if (result.getShape() != ArrayRef<int64_t>(expected))
     return emitOpError("result shape: expected ")
-           << shapeText(expected) << ", found " << shapeText(getResult().getType().getShape());
+           << shapeText(expected) << ", found " << shapeText(result.getShape());
   return success();
+}
+
+LogicalResult ScanOp::verify() {
+  if (getDim() >= static_cast<uint64_t>(getSource().getType().getRank()))
+    return emitOpError("dim: expected 0 to ")
+           << getSource().getType().getRank() - 1 << ", found " << getDim();
+  return success();
+}
+
+LogicalResult TransOp::verify() {
+  auto source = getSource().getType(), result = getResult().getType();
+  int64_t rank = source.getRank();
+  SmallVector<bool> seen(rank, false);
+  SmallVector<int64_t> expected;
+  for (int64_t dim : getOrder()) {
+    if (dim < 0 || dim >= rank || seen[dim])
+      return emitOpError("order: expected a permutation of 0 to ") << rank - 1;
+    seen[dim] = true;
+    expected.push_back(source.getDimSize(dim));
+  }
+  if (static_cast<int64_t>(expected.size()) != rank)
+    return emitOpError("order: expected ") << rank << " dimensions, found " << expected.size();
+  if (result.getShape() != ArrayRef<int64_t>(expected) ||
+      result.getElementType() != source.getElementType())
+    return emitOpError("result: expected ")
+           << shapeText(expected) << " of " << source.getElementType() << ", found " << result;
+  return success();
+}
+
+LogicalResult ReshapeOp::verify() {
+  auto source = getSource().getType(), result = getResult().getType();
+  if (source.getNumElements() != result.getNumElements() ||
+      result.getElementType() != source.getElementType())
+    return emitOpError("result: expected ") << source.getNumElements() << " elements of "
+                                            << source.getElementType() << ", found " << result;
+  return success();
+}
+
+LogicalResult MmaOp::verify() {
+  auto a = getA().getType(), b = getB().getType(), c = getC().getType();
+  if (a.getRank() != 2 || b.getRank() != 2 || c.getRank() != 2)
+    return emitOpError("operand ranks: expected 2, found a ")
+           << a.getRank() << ", b " << b.getRank() << ", c " << c.getRank();
+  if (a.getDimSize(1) != b.getDimSize(0) || c.getDimSize(0) != a.getDimSize(0) ||
+      c.getDimSize(1) != b.getDimSize(1))
+    return emitOpError("shapes: expected MxK, KxN and MxN, found ")
+           << shapeText(a.getShape()) << ", " << shapeText(b.getShape()) << " and "
+           << shapeText(c.getShape());
+  unsigned bits = elementBits(a.getElementType());
+  if (bits != elementBits(b.getElementType()) || (bits != 8 && bits != 16 && bits != 32))
+    return emitOpError("element types: expected equal widths of 8, 16 or 32 bits, found a ")
+           << a.getElementType() << " and b " << b.getElementType();
+  int64_t k = 256 / bits;
+  if (a.getDimSize(0) % 16 || c.getDimSize(1) % 8 || a.getDimSize(1) % k)
+    return emitOpError("shapes: expected M a multiple of 16, N of 8 and K of ")
+           << k << ", found " << shapeText(a.getShape()) << " and " << shapeText(b.getShape());
+  bool integers = isa<IntegerType>(a.getElementType());
+  if (integers ? !c.getElementType().isInteger(32) : !c.getElementType().isF32())
+    return emitOpError("accumulator type: expected ")
+           << (integers ? "i32" : "f32") << ", found " << c.getElementType();
+  return success();
+}
+
+/// Offsets, mask and other value of an access to global memory must have the shape of `value`.
+static LogicalResult verifyPlaces(Operation *op, Type value, Type offset, Value mask,
+                                  Value other = {}) {
+  auto shapeOf = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor ? tensor.getShape() : ArrayRef<int64_t>();
+  };
+  auto describe = [&](Type type) {
+    return isa<RankedTensorType>(type) ? shapeText(shapeOf(type)) : std::string("a scalar");
+  };
+  auto offsetElement = getElementTypeOrSelf(offset);
+  if (!offsetElement.isInteger(32) && !offsetElement.isInteger(64))
+    return op->emitOpError("offset: expected i32 or i64, found ") << offsetElement;
+  if (shapeOf(offset) != shapeOf(value))
+    return op->emitOpError("offset shape: expected ")
+           << describe(value) << ", found " << describe(offset);
+  if (mask && (!getElementTypeOrSelf(mask.getType()).isInteger(1) ||
+               shapeOf(mask.getType()) != shapeOf(value)))
+    return op->emitOpError("mask: expected ")
+           << describe(value) << " of i1, found " << mask.getType();
+  if (other && (getElementTypeOrSelf(other.getType()) != getElementTypeOrSelf(value) ||
+                shapeOf(other.getType()) != shapeOf(value)))
+    return op->emitOpError("other: expected ") << value << ", found " << other.getType();
+  return success();
+}
+
+LogicalResult GlobalLoadOp::verify() {
+  if (getOther() && !getMask())
+    return emitOpError("other: expected a mask beside it, found none");
+  return verifyPlaces(*this, getResult().getType(), getOffset().getType(), getMask(), getOther());
+}
+
+LogicalResult GlobalStoreOp::verify() {
+  return verifyPlaces(*this, getValue().getType(), getOffset().getType(), getMask());
+}
+
+LogicalResult GlobalReduceOp::verify() {
+  Type element = getElementTypeOrSelf(getValue().getType());
+  bool integer = element.isInteger(32) || element.isInteger(64);
+  bool real = element.isF32() || element.isF16() || element.isBF16();
+  if (!integer && !(real && getKind() == ReduceKind::Add))
+    return emitOpError("element type: expected ")
+           << (getKind() == ReduceKind::Add ? "f32, f16, bf16, i32 or i64" : "i32 or i64")
+           << ", found " << element;
+  return verifyPlaces(*this, getValue().getType(), getOffset().getType(), getMask());
+}
+
+LogicalResult CpAsyncOp::verify() {
+  auto view = getView().getType();
+  if (squeeze(getOffset().getType().getShape()) != squeeze(view.getShape()))
+    return emitOpError("shapes: expected equal, found ")
+           << shapeText(getOffset().getType().getShape()) << " and " << shapeText(view.getShape());
+  if (view.getSpace() != MemorySpace::Smem)
+    return emitOpError("view space: expected shared memory, found tensor memory");
+  return verifyPlaces(*this,
+                      RankedTensorType::get(getOffset().getType().getShape(), view.getElementType()),
+                      getOffset().getType(), getMask());
 }
 
 LogicalResult FoldOp::verify() {

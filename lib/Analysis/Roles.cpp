@@ -11,6 +11,8 @@ using namespace tileloom;
 bool tileloom::isSingleThreadRole(warp::RoleOp role) {
   if (role.getWarps() != 1)
     return false;
+  if (auto known = role->getAttrOfType<BoolAttr>(singleThreadAttrName))
+    return known.getValue();
   WalkResult result = role.getBody().walk([](Operation *op) {
     bool tensor = llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>) ||
                   llvm::any_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>);

@@ -44,6 +44,12 @@ Expected<RegisterLayout> tileloom::registerLayout(Attribute attribute, ArrayRef<
     return RegisterLayout::wgmmaAccumulator(shape, acc.getWarps());
   if (auto a = dyn_cast_or_null<nv::WgmmaAAttr>(attribute))
     return RegisterLayout::wgmmaOperandA(shape, bits, a.getWarps());
+  if (auto acc = dyn_cast_or_null<nv::MmaAccAttr>(attribute))
+    return RegisterLayout::mmaAccumulator(shape, acc.getRows(), acc.getColumns());
+  if (auto a = dyn_cast_or_null<nv::MmaAAttr>(attribute))
+    return RegisterLayout::mmaOperandA(shape, bits, a.getRows(), a.getColumns());
+  if (auto b = dyn_cast_or_null<nv::MmaBAttr>(attribute))
+    return RegisterLayout::mmaOperandB(shape, bits, b.getRows(), b.getColumns());
   if (auto blocked = dyn_cast_or_null<nv::BlockedAttr>(attribute)) {
     SmallVector<unsigned> order(blocked.getOrder());
     return RegisterLayout::blocked(shape, blocked.getSizePerThread(), blocked.getThreadsPerWarp(),

@@ -132,7 +132,7 @@ vectorRuns(const ElementTable &table, bool isStore, int64_t bytes, int64_t eleme
 }
 
 static Expected<SharedAccessPlan> vectorPlan(const RegisterLayout &regs, const SharedLayout &shared,
-                                             bool isStore) {
+                                             bool isStore, int64_t maxBytes = 16) {
   Expected<ElementTable> table = offsetTable(regs, shared);
   if (!table)
     return table.takeError();
@@ -142,7 +142,7 @@ static Expected<SharedAccessPlan> vectorPlan(const RegisterLayout &regs, const S
   plan.elementBits = shared.elementBits();
   plan.copyLanes = regs.replicatedLanes();
   plan.copyWarps = regs.replicatedWarps();
-  for (int64_t bytes = 16; bytes >= elementBytes; bytes /= 2) {
+  for (int64_t bytes = std::max(maxBytes, elementBytes); bytes >= elementBytes; bytes /= 2) {
     auto runs = vectorRuns(*table, isStore, bytes, elementBytes);
     if (!runs)
       continue;
@@ -173,8 +173,9 @@ static Expected<SharedAccessPlan> vectorPlan(const RegisterLayout &regs, const S
                    shared.str());
 }
 
-Expected<SharedAccessPlan> vectorStorePlan(const RegisterLayout &regs, const SharedLayout &shared) {
-  return vectorPlan(regs, shared, /*isStore=*/true);
+Expected<SharedAccessPlan> vectorStorePlan(const RegisterLayout &regs, const SharedLayout &shared,
+                                           int64_t maxBytes) {
+  return vectorPlan(regs, shared, /*isStore=*/true, maxBytes);
 }
 
 Expected<SharedAccessPlan> vectorLoadPlan(const RegisterLayout &regs, const SharedLayout &shared) {

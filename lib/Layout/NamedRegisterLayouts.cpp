@@ -215,46 +215,68 @@ Expected<RegisterLayout> RegisterLayout::wgmmaOperandA(ArrayRef<int64_t> shape,
                      {Repeat::Warp, 0, groups}});
 }
 
-/// Warps side by side along M, 16 rows each, for mma.sync.
+/// Checks the warps of mma.sync tiles: rows first, then columns.
+static Error checkMmaWarps(StringRef what, unsigned rows, unsigned columns) {
+  if (rows == 0 || columns == 0 || rows * columns > 64)
+    return makeError(what + ": found " + Twine(rows) + " x " + Twine(columns) +
+                     " warps; needs 1 to 64");
+  if (!isPowerOf2(columns))
+    return makeError(what + ": found " + Twine(columns) +
+                     " warps along the columns; needs a power of two");
+  return Error::success();
+}
+
+/// Warps side by side along M, 16 rows each, then `columnWarps` along N, each a step of `columnStep`
+/// (none: copies).
 static Expected<RegisterLayout> buildOverWarps(CoreBuilder core, StringRef what,
                                                ArrayRef<int64_t> shape, unsigned warps,
-                                               int64_t columns) {
-  if (warps == 0 || warps > 64)
-    return makeError(what + ": found " + Twine(warps) + " warps; needs 1 to 64");
-  if (Error error = checkMatrix(what, shape, 16 * int64_t(warps), columns))
+                                               unsigned columnWarps, int64_t columns,
+                                               int64_t columnStep) {
+  if (Error error = checkMmaWarps(what, warps, columnWarps))
+    return error;
+  int64_t width = columnStep ? columns * columnWarps : columns;
+  if (Error error = checkMatrix(what, shape, 16 * int64_t(warps), width))
     return error;
   int64_t coreWarps = powerOf2Part(warps);
   for (int64_t i = 1; i < coreWarps; i *= 2)
     core.addWarp({16 * i, 0});
+  // A row count that is no power of two is a repeat, which lies outside the core's warps.
+  if (coreWarps != int64_t(warps) && columnWarps > 1)
+    return makeError(what + ": found " + Twine(warps) + " x " + Twine(columnWarps) +
+                     " warps; needs a power of two of rows beside several columns");
+  for (int64_t i = 1; i < int64_t(columnWarps); i *= 2)
+    core.addWarp({0, columnStep * i});
   return core.build({{Repeat::Warp, 0, warps / coreWarps},
-                     {Repeat::Register, 1, shape[1] / columns},
+                     {Repeat::Register, 1, shape[1] / width},
                      {Repeat::Register, 0, shape[0] / (16 * int64_t(warps))}});
 }
 
 // PTX ISA 9.7.14.5.7, .8, .10 (m16n8k8 tf32, m16n8k16 f16/bf16, m16n8k32 8-bit).
 Expected<RegisterLayout> RegisterLayout::mmaOperandA(ArrayRef<int64_t> shape, unsigned elementBits,
-                                                     unsigned warps) {
+                                                     unsigned warps, unsigned columnWarps) {
   if (Error error = checkElementBits("mma operand A", elementBits))
     return error;
   int64_t perRegister = 32 / elementBits;
-  return buildOverWarps(fragmentCore(perRegister, true), "mma operand A", shape, warps,
-                        8 * perRegister);
+  return buildOverWarps(fragmentCore(perRegister, true), "mma operand A", shape, warps, columnWarps,
+                        8 * perRegister, /*columnStep=*/0);
 }
 
-Expected<RegisterLayout> RegisterLayout::mmaAccumulator(ArrayRef<int64_t> shape, unsigned warps) {
-  return buildOverWarps(fragmentCore(2, false), "mma accumulator", shape, warps, 8);
+Expected<RegisterLayout> RegisterLayout::mmaAccumulator(ArrayRef<int64_t> shape, unsigned warps,
+                                                        unsigned columnWarps) {
+  return buildOverWarps(fragmentCore(2, false), "mma accumulator", shape, warps, columnWarps, 8,
+                        /*columnStep=*/8);
 }
 
 // B, register r, part b: k = p*(t%4) + b + 4*p*r, n = t/4.
 Expected<RegisterLayout> RegisterLayout::mmaOperandB(ArrayRef<int64_t> shape, unsigned elementBits,
-                                                     unsigned warps) {
+                                                     unsigned warps, unsigned columnWarps) {
   StringRef what = "mma operand B";
   if (Error error = checkElementBits(what, elementBits))
     return error;
-  if (warps == 0 || warps > 64)
-    return makeError(what + ": found " + Twine(warps) + " warps; needs 1 to 64");
+  if (Error error = checkMmaWarps(what, warps, columnWarps))
+    return error;
   int64_t perRegister = 32 / elementBits;
-  if (Error error = checkMatrix(what, shape, 8 * perRegister, 8))
+  if (Error error = checkMatrix(what, shape, 8 * perRegister, 8 * int64_t(columnWarps)))
     return error;
   CoreBuilder core(2);
   for (int64_t i = 1; i < perRegister; i *= 2)
@@ -267,9 +289,11 @@ Expected<RegisterLayout> RegisterLayout::mmaOperandB(ArrayRef<int64_t> shape, un
   int64_t coreWarps = powerOf2Part(warps);
   for (int64_t i = 1; i < coreWarps; i *= 2)
     core.addWarp({0, 0});
+  for (int64_t i = 1; i < int64_t(columnWarps); i *= 2)
+    core.addWarp({0, 8 * i});
   return core.build({{Repeat::Warp, -1, warps / coreWarps},
                      {Repeat::Register, 0, shape[0] / (8 * perRegister)},
-                     {Repeat::Register, 1, shape[1] / 8}});
+                     {Repeat::Register, 1, shape[1] / (8 * int64_t(columnWarps))}});
 }
 
 // Lane and column of register r of lane t (PTX ISA 9.7.16.2.3, data movement shapes):

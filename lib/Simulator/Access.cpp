@@ -151,6 +151,7 @@ static AccessRecord recordOf(Warp &w, const Actor &actor) {
   r.globalCta = uint32_t(w.cta->linear);
   r.async = actor.async;
   r.layout = actor.layout;
+  r.warpEpoch = w.syncs;
   r.what = opcodeName(w, actor);
   return r;
 }
@@ -188,6 +189,10 @@ static void reportConflict(Warp &w, const AccessCheck &check, const SharedPlace 
   case Conflict::ReadWrite:
     text = me + " overwrites " + at + ", which may still be read by " + other;
     break;
+  case Conflict::Fellow:
+    text = me + " reads " + at + ", which another lane of the warp wrote by " + other +
+           "; nothing has synchronised the warp since (bar.warp.sync, or a barrier)";
+    break;
   case Conflict::Layout:
     kind = "swizzle-mismatch";
     text = me + " reads " + at + " with swizzle " + swizzleName(Swizzle(actor.layout - 1)) + "; " +
@@ -215,7 +220,17 @@ void noteShared(Warp &w, const SharedPlace &p, uint32_t bytes, Mode mode, const 
   a.layout = actor.layout;
   a.strict = c.checking(CheckStrict);
   a.clocks = &w.clocks;
+  if (!actor.async) {
+    a.lane = lane;
+    a.syncs = w.syncs;
+    a.copyActor = bulkActor(w);
+    a.copyWaitSyncs = w.copyWaitSyncs;
+  }
   if (races) {
+    if (w.recordSyncs != w.syncs) { // records are shared by equal accesses of one epoch
+      w.recordSyncs = w.syncs;
+      w.recordInstr = nullptr;
+    }
     if (w.recordInstr != w.current || w.recordEpoch != actor.epoch || w.recordActor != actor.id) {
       w.recordId = c.records.add(recordOf(w, actor));
       w.recordInstr = w.current;
@@ -229,8 +244,7 @@ void noteShared(Warp &w, const SharedPlace &p, uint32_t bytes, Mode mode, const 
     check = cta.shadow->read(p.offset, bytes, a, races, c.checking(CheckUninitialised));
   if (check.conflict == Conflict::None && writes(mode))
     check = cta.shadow->write(p.offset, bytes, a, races);
-  if (sameValue &&
-      (check.conflict == Conflict::WriteWrite || check.conflict == Conflict::ReadWrite))
+  if (sameValue && check.conflict == Conflict::WriteWrite)
     return;
   if (check.conflict != Conflict::None)
     reportConflict(w, check, p, actor, lane);

@@ -107,6 +107,7 @@ Step named(Warp &w, const Instr &in) {
   g.entered = false;
   g.token = 0;
   acquireFrom(w, b.done);
+  ++w.syncs;
   g.wait.kind = WaitInfo::Named;
   g.wait.detail = id;
   finishWait(w, b.doneTime);
@@ -185,6 +186,7 @@ Step clusterWait(Warp &w, const Instr &) {
     w.clusterWaited = 0;
   }
   acquireFrom(w, c.clusterDone);
+  ++w.syncs;
   w.group->wait.kind = WaitInfo::ClusterBarrier;
   finishWait(w, c.clusterDoneTime);
   return Step::Next;

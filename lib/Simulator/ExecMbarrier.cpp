@@ -41,7 +41,7 @@ Step init(Warp &w, const Instr &in) {
     uint64_t word = 0;
     if (info.live)
       std::memcpy(&word, p.data(), 8);
-    MbarrierResult r = mbarrierInit(word, w.reg<uint32_t>(in.b)[lane]);
+    MbarrierResult r = mbarrierInit(word, w.reg<uint32_t>(in.b)[lane], info.live);
     if (!r.ok()) {
       report(w, "mbarrier", "mbarrier.init at " + hex(p.offset) + ": " + r.error, int(lane));
       if (!info.live)
@@ -214,6 +214,7 @@ Step wait(Warp &w, const Instr &in) {
     if (last) {
       if (!(in.sub & Relaxed))
         acquireFrom(w, last->done);
+      ++w.syncs;
       w.block(WaitInfo::TryWait, address, parity);
       finishWait(w, ready);
     }

@@ -175,8 +175,6 @@ Step alloc(Warp &w, const Instr &in) {
 
 Step dealloc(Warp &w, const Instr &in) {
   tensorGroup(w, in.sub);
-  if (in.sub == 2) // PTX ISA 9.7.16.7.1: the peer must not have exited
-    pairOf(w);
   TensorMemory &t = tensorOf(*w.cta);
   uint32_t address = w.reg<uint32_t>(in.a)[w.firstLane()],
            columns = w.reg<uint32_t>(in.b)[w.firstLane()];

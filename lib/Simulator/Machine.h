@@ -112,9 +112,13 @@ struct Warp {
   Clocks clocks;
   Clocks fenced; // clocks at the last release fence, for relaxed arrives
   uint32_t actor = 0;
+  // Lanes of a warp are ordered by what makes them wait for each other (bar.warp.sync, CTA and cluster
+  // barriers, mbarriers), counted here, and by nothing else; likewise the count at the last wait for
+  // cp.async, whose data only the waiting lane may read before the next one.
+  uint32_t syncs = 1, copyWaitSyncs = 0;
   // The access record of the running instruction: its lanes share one.
   const Instr *recordInstr = nullptr;
-  uint32_t recordEpoch = 0, recordActor = 0, recordId = 0;
+  uint32_t recordEpoch = 0, recordActor = 0, recordId = 0, recordSyncs = 0;
 
   // Asynchronous state.
   uint64_t wgmmaIssued = 0, wgmmaCommits = 0;

@@ -39,6 +39,7 @@ void Parser::parseBody(Function &f) {
 }
 
 void Parser::parseBlock(Function &f) {
+  Nesting nesting(*this);
   while (!s.accept('}')) {
     if (s.atEnd())
       s.fail("function '" + f.name + "' is not closed: expected '}'");
@@ -162,8 +163,9 @@ void Parser::parseRegisters(Function &f) {
     if (s.accept('<')) {
       count = s.number().bits;
       s.expect('>', "after a register count");
-      if (count > 1u << 20)
-        s.fail("register count " + std::to_string(count) + " is out of range");
+      if (count + f.registers.size() > 1u << 18)
+        s.fail("register count " + std::to_string(count) + " is out of range: a function may have " +
+               std::to_string(1u << 18));
       n.count = uint32_t(count);
       for (uint64_t i = 0; i < count; ++i)
         f.registers.push_back({uint8_t(bytes), std::string(name) + std::to_string(i)});
@@ -243,6 +245,7 @@ void Parser::parseStatement(Function &f, std::string_view firstWord, const char 
 }
 
 Operand Parser::parseOperand(Function &f) {
+  Nesting nesting(*this);
   if (s.accept('{'))
     return parseVector(f, '}');
   if (s.accept('('))

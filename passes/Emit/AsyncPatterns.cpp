@@ -207,17 +207,9 @@ struct NamedBarrierPattern : OpPattern<nv::NamedBarrierOp> {
   using OpPattern::OpPattern;
   LogicalResult matchAndRewrite(nv::NamedBarrierOp op, Adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    Location loc = op.getLoc();
-    Scalar math{rewriter, loc};
-    auto role = op->getParentOfType<warp::RoleOp>();
-    auto first = role->getAttrOfType<IntegerAttr>(barrierAttrName);
-    if (!first)
+    if (!op->getParentOfType<warp::RoleOp>()->hasAttr(barrierAttrName))
       return op.emitOpError("expected a role with a hardware barrier: run nv-assign-warps first");
-    Value id = math.i32(first.getInt());
-    if (role.getReplicas() > 1)
-      id = math.add(warp::ReplicaIndexOp::create(rewriter, loc, rewriter.getI32Type()), id);
-    NVVM::BarrierOp::create(rewriter, loc, TypeRange(), id, math.i32(role.getWarps() * 32),
-                            NVVM::BarrierReductionAttr(), Value());
+    createRoleBarrier(rewriter, op);
     rewriter.eraseOp(op);
     return success();
   }

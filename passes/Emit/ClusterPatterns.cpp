@@ -1,6 +1,6 @@
 //===- ClusterPatterns.cpp - CTAs of a cluster --------------------------------------------===//
 //
-// nv.cta_rank, nv.mbarrier.arrive_at, nv.warp_sync and nv.tcgen05.commit to NVVM. Remote mbarriers
+// nv.cta_rank, nv.program_id, nv.num_programs, nv.mbarrier.arrive_at, nv.warp_sync and nv.tcgen05.commit to NVVM. Remote mbarriers
 // are named by mapa, in the shared::cluster window.
 //
 //===--------------------------------------------------------------------------------------===//
@@ -55,6 +55,26 @@ struct CtaRankPattern : OpPattern<nv::CtaRankOp> {
     return success();
   }
 };
+
+/// %ctaid and %nctaid.
+template <typename Op, typename X, typename Y, typename Z> struct GridPattern : OpPattern<Op> {
+  using OpPattern<Op>::OpPattern;
+  LogicalResult matchAndRewrite(Op op, typename Op::Adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Type i32 = rewriter.getI32Type();
+    Location loc = op.getLoc();
+    LLVM::ConstantRangeAttr range;
+    rewriter.replaceOp(op, op.getAxis() == 0 ? X::create(rewriter, loc, i32, range).getResult()
+                           : op.getAxis() == 1
+                               ? Y::create(rewriter, loc, i32, range).getResult()
+                               : Z::create(rewriter, loc, i32, range).getResult());
+    return success();
+  }
+};
+using ProgramIdPattern =
+    GridPattern<nv::ProgramIdOp, NVVM::BlockIdXOp, NVVM::BlockIdYOp, NVVM::BlockIdZOp>;
+using NumProgramsPattern =
+    GridPattern<nv::NumProgramsOp, NVVM::GridDimXOp, NVVM::GridDimYOp, NVVM::GridDimZOp>;
 
 struct WarpSyncPattern : OpPattern<nv::WarpSyncOp> {
   using OpPattern::OpPattern;
@@ -146,6 +166,6 @@ struct CommitPattern : OpPattern<nv::Tcgen05CommitOp> {
 
 void tileloom::emit::populateClusterPatterns(TileTypeConverter &converter,
                                              RewritePatternSet &patterns) {
-  patterns.add<CtaRankPattern, WarpSyncPattern, ArriveAtPattern, CommitPattern>(
+  patterns.add<CtaRankPattern, ProgramIdPattern, NumProgramsPattern, WarpSyncPattern, ArriveAtPattern, CommitPattern>(
       converter, patterns.getContext());
 }

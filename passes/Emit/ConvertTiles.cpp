@@ -45,6 +45,11 @@ struct ConvertTilesPass : tileloom::emit::impl::ConvertTilesBase<ConvertTilesPas
     RewritePatternSet patterns(context);
     populateElementwisePatterns(converter, patterns);
     populateShapePatterns(converter, patterns);
+    populateReducePatterns(converter, patterns);
+    populateScanPatterns(converter, patterns);
+    populateExchangePatterns(converter, patterns);
+    populateMmaPatterns(converter, patterns);
+    populateCpAsyncPatterns(converter, patterns);
     populateMemoryPatterns(converter, patterns);
     populateGlobalPatterns(converter, patterns);
     populateAsyncPatterns(converter, patterns);
@@ -63,14 +68,7 @@ struct ConvertTilesPass : tileloom::emit::impl::ConvertTilesBase<ConvertTilesPas
         [&](func::FuncOp op) { return converter.isSignatureLegal(op.getFunctionType()); });
     target.addLegalOp<func::ReturnOp, ModuleOp>();
     target.addDynamicallyLegalDialect<arith::ArithDialect, math::MathDialect, ub::UBDialect>(
-        [&](Operation *op) {
-          if (isa<math::Exp2Op, math::Log2Op, math::RsqrtOp>(op) &&
-              op->getResult(0).getType().isF32())
-            return false;
-          if (auto divide = dyn_cast<arith::DivFOp>(op); divide && isApproximateDivision(divide))
-            return false;
-          return converter.isLegal(op);
-        });
+        [&](Operation *op) { return converter.isLegal(op); });
     if (failed(applyFullConversion(module, target, std::move(patterns))))
       signalPassFailure();
   }

@@ -41,6 +41,72 @@ Value narrow(OpBuilder &builder, Location loc, Type element, ArrayRef<Value> fro
                                              false);
 }
 
+/// Functions and quotients of 16-bit floats, which the hardware has for fp32 only.
+bool needsFp32(Operation *op) {
+  Type element = getElementTypeOrSelf(op->getOperand(0).getType());
+  if (!element.isF16() && !element.isBF16())
+    return false;
+  bool sign = isa<math::AbsFOp, math::CopySignOp, math::FmaOp>(op);
+  return (isa<math::MathDialect>(op->getDialect()) && !sign) ||
+         isa<arith::DivFOp, arith::RemFOp>(op);
+}
+
+/// Conversions between 8-bit floats and wider ones, two at a time: fp32 -> fp8 saturates; fp8 -> fp16
+/// is exact, and so is every format from there. Nothing for other types.
+std::optional<SmallVector<Value>> convertFp8(Operation *op, ValueRange operand,
+                                             RankedTensorType result, unsigned registers,
+                                             ConversionPatternRewriter &rewriter) {
+  auto source = cast<RankedTensorType>(op->getOperand(0).getType());
+  Type from = source.getElementType(), to = result.getElementType();
+  auto isFp8 = [](Type type) { return isa<Float8E4M3FNType, Float8E5M2Type>(type); };
+  Location loc = op->getLoc();
+  Type f32 = rewriter.getF32Type(), f16 = rewriter.getF16Type();
+  auto byte = VectorType::get({2}, rewriter.getI8Type());
+  MLIRContext *context = rewriter.getContext();
+  BoolAttr noRelu = rewriter.getBoolAttr(false);
+  SmallVector<Value> elements, values;
+  if ((!isFp8(from) && !isFp8(to)) || (isFp8(from) && isFp8(to)))
+    return std::nullopt;
+  elements = unpack(rewriter, loc, source, operand);
+  bool odd = registers % 2;
+  if (odd)
+    elements.push_back(elements.back());
+  auto at = [&](Value pair, int64_t i) -> Value {
+    return LLVM::ExtractElementOp::create(rewriter, loc, pair, Scalar{rewriter, loc}.i32(i));
+  };
+  for (size_t i = 0; i < elements.size(); i += 2) {
+    Value low = elements[i], high = elements[i + 1];
+    if (isFp8(to)) {
+      for (Value *value : {&low, &high})
+        if (value->getType() != f32)
+          *value = arith::ExtFOp::create(rewriter, loc, f32, *value);
+      Value pair = NVVM::ConvertF32x2ToF8x2Op::create(
+          rewriter, loc, byte, high, low,
+          NVVM::FPRoundingModeAttr::get(context, NVVM::FPRoundingMode::RN),
+          NVVM::SaturationModeAttr::get(context, NVVM::SaturationMode::SATFINITE), noRelu,
+          TypeAttr::get(to));
+      values.append({at(pair, 0), at(pair, 1)});
+      continue;
+    }
+    Value pair = LLVM::PoisonOp::create(rewriter, loc, byte);
+    pair = LLVM::InsertElementOp::create(rewriter, loc, pair, low, Scalar{rewriter, loc}.i32(0));
+    pair = LLVM::InsertElementOp::create(rewriter, loc, pair, high, Scalar{rewriter, loc}.i32(1));
+    Value halves = NVVM::ConvertF8x2ToF16x2Op::create(rewriter, loc, VectorType::get({2}, f16),
+                                                      pair, noRelu, TypeAttr::get(from));
+    for (int64_t k = 0; k < 2; ++k) {
+      Value half = at(halves, k);
+      if (to != f16)
+        half = arith::ExtFOp::create(rewriter, loc, f32, half);
+      if (to.isBF16())
+        half = arith::TruncFOp::create(rewriter, loc, to, half);
+      values.push_back(half);
+    }
+  }
+  if (odd)
+    values.pop_back();
+  return pack(rewriter, loc, result, values);
+}
+
 struct ElementwisePattern : TilePattern {
   using TilePattern::TilePattern;
 
@@ -72,7 +138,12 @@ struct ElementwisePattern : TilePattern {
         return success();
       }
     }
-    if (packing == 4 || !alike)
+    if (isa<arith::ExtFOp, arith::TruncFOp>(op))
+      if (auto converted = convertFp8(op, operands[0], result, registers, rewriter)) {
+        rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{*converted});
+        return success();
+      }
+    if (packing == 4 || !alike || needsFp32(op))
       return rewriteUnpacked(op, operands, result, registers, rewriter);
     Type unit = valueType(result.getElementType(), packing);
     SmallVector<Value> values;
@@ -99,17 +170,26 @@ struct ElementwisePattern : TilePattern {
       elements.push_back(type ? unpack(rewriter, loc, type, converted)
                               : SmallVector<Value>(registers, converted[0]));
       if (type && tile::elementBits(type.getElementType()) == 8 &&
-          isa<FloatType>(type.getElementType()))
-        return rewriter.notifyMatchFailure(op, "no arithmetic on 8-bit floats");
+          isa<FloatType>(type.getElementType()) && !isa<arith::SelectOp>(op))
+        return op->emitOpError("element type: expected one with arithmetic, found ")
+               << type.getElementType() << ", which can only be converted";
     }
     SmallVector<Value> values;
+    bool wide = needsFp32(op);
+    Type scalar = scalarType(result.getElementType()), f32 = rewriter.getF32Type();
     for (unsigned i = 0; i < registers; ++i) {
       OperationState state(loc, op->getName());
       for (ArrayRef<Value> operand : elements)
-        state.operands.push_back(operand[i]);
-      state.addTypes(scalarType(result.getElementType()));
+        state.operands.push_back(
+            wide && isa<FloatType>(operand[i].getType())
+                ? arith::ExtFOp::create(rewriter, loc, f32, operand[i]).getResult()
+                : operand[i]);
+      bool narrow = wide && isa<FloatType>(scalar);
+      state.addTypes(narrow ? f32 : scalar);
       state.addAttributes(op->getAttrs());
-      values.push_back(rewriter.create(state)->getResult(0));
+      Value value = rewriter.create(state)->getResult(0);
+      values.push_back(narrow ? arith::TruncFOp::create(rewriter, loc, scalar, value).getResult()
+                              : value);
     }
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{pack(rewriter, loc, result, values)});
     return success();
@@ -175,55 +255,9 @@ struct SplatPattern : TilePattern {
   }
 };
 
-/// Elementary functions on fp32 scalars: the hardware's approximations (PTX ISA 9.7.3: ex2 2 ulp,
-/// lg2, rcp 1 ulp), subnormals flushed.
-template <typename Op> struct ApproximatePattern : OpConversionPattern<Op> {
-  ApproximatePattern(TypeConverter &converter, MLIRContext *context, StringRef name)
-      : OpConversionPattern<Op>(converter, context, /*benefit=*/2), name(name) {}
-
-  LogicalResult matchAndRewrite(Op op, typename Op::Adaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    if (!op.getType().isF32())
-      return failure();
-    rewriter.replaceOp(
-        op, callIntrinsic(rewriter, op.getLoc(), name, op.getType(), adaptor.getOperands()));
-    return success();
-  }
-
-  StringRef name;
-};
-
-/// Division that may be approximate (fastmath afn or arcp): by the reciprocal.
-struct DividePattern : OpConversionPattern<arith::DivFOp> {
-  DividePattern(TypeConverter &converter, MLIRContext *context)
-      : OpConversionPattern(converter, context, /*benefit=*/2) {}
-
-  LogicalResult matchAndRewrite(arith::DivFOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    if (!isApproximateDivision(op))
-      return failure();
-    Value reciprocal = callIntrinsic(rewriter, op.getLoc(), "llvm.nvvm.rcp.approx.ftz.f",
-                                     op.getType(), adaptor.getRhs());
-    rewriter.replaceOpWithNewOp<arith::MulFOp>(op, adaptor.getLhs(), reciprocal);
-    return success();
-  }
-};
-
 } // namespace
-
-bool tileloom::emit::isApproximateDivision(arith::DivFOp op) {
-  return op.getType().isF32() &&
-         (op.getFastmath() & (arith::FastMathFlags::afn | arith::FastMathFlags::arcp)) !=
-             arith::FastMathFlags::none;
-}
 
 void tileloom::emit::populateElementwisePatterns(TileTypeConverter &converter,
                                                  RewritePatternSet &patterns) {
-  MLIRContext *context = patterns.getContext();
-  patterns.add<ElementwisePattern, SplatPattern>(converter, context);
-  patterns.add<DividePattern>(converter, context);
-  patterns.add<ApproximatePattern<math::Exp2Op>>(converter, context, "llvm.nvvm.ex2.approx.ftz.f");
-  patterns.add<ApproximatePattern<math::Log2Op>>(converter, context, "llvm.nvvm.lg2.approx.ftz.f");
-  patterns.add<ApproximatePattern<math::RsqrtOp>>(converter, context,
-                                                  "llvm.nvvm.rsqrt.approx.ftz.f");
+  patterns.add<ElementwisePattern, SplatPattern>(converter, patterns.getContext());
 }

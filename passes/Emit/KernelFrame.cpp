@@ -77,6 +77,8 @@ void KernelFrame::createHead(OpBuilder &builder, Location loc, Value warp) {
     NVVM::Tcgen05RelinquishAllocPermitOp::create(inner, loc, alloc.getGroup());
     NVVM::Tcgen05FenceOp::create(builder, loc, NVVM::Tcgen05FenceKind::BEFORE_THREAD_SYNC);
   }
+  if (inits.empty() && !alloc && cluster == 1)
+    return; // nothing that others have to see
   if (alloc || cluster > 1)
     syncWarp();
   meet(builder, loc);

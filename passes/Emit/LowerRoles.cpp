@@ -143,6 +143,9 @@ struct RoleLowering {
     }
     builder.setInsertionPoint(specialize);
     frame.createTail(builder, loc, warp);
+    // A kernel of one role needs no branch; a shuffle is never dead by itself.
+    if (warp.use_empty())
+      warp.getDefiningOp()->erase();
     specialize.erase();
   }
 };

@@ -1,11 +1,11 @@
 //===- MemoryPatterns.cpp - Shared memory accesses of tiles -----------------------------===//
 //
-// Tiles of shared memory are pointers; lib/Layout plans stmatrix, ldmatrix or vector accesses for a
-// tile. All accesses of a plan share one thread-dependent address, one XOR for each distinct
-// constant, and immediates.
+// Tiles of shared memory are pointers, views of them byte offsets. A slice of a tile is written and
+// read in pieces whose bytes lie as in a tile of their own (SharedAccess).
 //
 //===--------------------------------------------------------------------------------------===//
 
+#include "passes/Emit/SharedAccess.h"
 #include "passes/Emit/TileConversion.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -109,59 +109,6 @@ struct SlicePattern : OpPattern<nv::MemDescSliceOp> {
   }
 };
 
-/// The addresses of a plan's accesses.
-class PlanAddresses {
-public:
-  PlanAddresses(OpBuilder &builder, Operation *op, const layout::SharedAccessPlan &plan, Value base)
-      : builder(builder), loc(op->getLoc()), plan(plan), base(base), position(builder, op) {}
-  Value at(const layout::SharedAccess &access) {
-    Scalar math{builder, loc};
-    Value &address = known[access.xorBytes];
-    if (!address)
-      address =
-          math.advance(base, evaluate(builder, loc, plan.laneBytes, position, access.xorBytes));
-    return math.advance(address, access.addBytes);
-  }
-
-private:
-  OpBuilder &builder;
-  Location loc;
-  const layout::SharedAccessPlan &plan;
-  Value base;
-  llvm::DenseMap<int64_t, Value> known;
-
-public:
-  ThreadPosition position;
-};
-
-/// The elements at `registers` as one value of their total width.
-Value gather(OpBuilder &builder, Location loc, ValueRange values, ArrayRef<Value> elements,
-             ArrayRef<unsigned> registers, Type asType) {
-  if (registers.size() == 1) {
-    Value element = elements[registers[0]];
-    return element.getType() == asType
-               ? element
-               : LLVM::BitcastOp::create(builder, loc, asType, element).getResult();
-  }
-  // A packed value that holds exactly these elements?
-  auto packed = dyn_cast<VectorType>(values.front().getType());
-  if (packed && static_cast<size_t>(packed.getNumElements()) == registers.size()) {
-    bool whole = registers[0] % registers.size() == 0;
-    for (size_t i = 0; i < registers.size(); ++i)
-      whole &= registers[i] == registers[0] + i;
-    if (whole)
-      return LLVM::BitcastOp::create(builder, loc, asType, values[registers[0] / registers.size()]);
-  }
-  auto vector =
-      VectorType::get({static_cast<int64_t>(registers.size())}, elements[registers[0]].getType());
-  Value value = LLVM::PoisonOp::create(builder, loc, vector);
-  for (auto [i, reg] : llvm::enumerate(registers))
-    value = LLVM::InsertElementOp::create(builder, loc, value, elements[reg],
-                                          Scalar{builder, loc}.i32(i));
-  return vector == asType ? value
-                          : LLVM::BitcastOp::create(builder, loc, asType, value).getResult();
-}
-
 /// A part of a tile whose bytes lie as in a tile of its own: the whole, or one column of atoms of a
 /// slice (the columns of a slice are as far apart as those of its allocation).
 struct LocalPiece {
@@ -198,16 +145,9 @@ FailureOr<SmallVector<LocalPiece, 1>> piecesOf(Operation *op, const layout::Regi
   return pieces;
 }
 
-/// `access` with the register numbers of the whole tile.
-SmallVector<SmallVector<unsigned, 16>> wordsOf(const layout::SharedAccess &access,
-                                               const LocalPiece &piece) {
-  SmallVector<SmallVector<unsigned, 16>> words;
-  for (ArrayRef<unsigned> word : access.words) {
-    words.emplace_back();
-    for (unsigned reg : word)
-      words.back().push_back(piece.registers[reg]);
-  }
-  return words;
+SharedTile tileOf(const LocalPiece &piece, Value base, OpBuilder &builder, Operation *op) {
+  return {piece.regs, piece.registers, piece.shared,
+          Scalar{builder, op->getLoc()}.advance(base, piece.byteOffset)};
 }
 
 struct LocalStorePattern : OpPattern<nv::LocalStoreOp> {
@@ -223,64 +163,10 @@ struct LocalStorePattern : OpPattern<nv::LocalStoreOp> {
       return failure();
     SmallVector<Value> elements = unpack(rewriter, op.getLoc(), type, adaptor.getValue());
     for (const LocalPiece &piece : *pieces)
-      if (failed(store(op, piece, adaptor, elements, rewriter)))
+      if (failed(storeShared(rewriter, op, tileOf(piece, adaptor.getView().front(), rewriter, op),
+                             elements, adaptor.getValue())))
         return failure();
     rewriter.eraseOp(op);
-    return success();
-  }
-
-  LogicalResult store(nv::LocalStoreOp op, const LocalPiece &piece, OneToN adaptor,
-                      ArrayRef<Value> elements, ConversionPatternRewriter &rewriter) const {
-    auto plan = layout::sharedStorePlan(piece.regs, piece.shared);
-    if (!plan)
-      return op.emitOpError() << llvm::toString(plan.takeError());
-    Location loc = op.getLoc();
-    Scalar math{rewriter, loc};
-    PlanAddresses addresses(rewriter, op, *plan,
-                            math.advance(adaptor.getView().front(), piece.byteOffset));
-    ValueRange values = adaptor.getValue();
-    auto i32 = rewriter.getI32Type();
-    if (plan->kind == layout::SharedAccessPlan::Matrix) {
-      for (const layout::SharedAccess &access : plan->accesses) {
-        SmallVector<Value> words;
-        for (ArrayRef<unsigned> word : wordsOf(access, piece))
-          words.push_back(gather(rewriter, loc, values, elements, word, i32));
-        NVVM::StMatrixOp::create(rewriter, loc, addresses.at(access), words,
-                                 plan->transposed ? NVVM::MMALayout::col : NVVM::MMALayout::row,
-                                 NVVM::LdStMatrixShapeAttr::get(getContext(), 8, 8),
-                                 NVVM::LdStMatrixEltType::B16);
-      }
-      return success();
-    }
-    auto store = [&](OpBuilder &builder) {
-      for (const layout::SharedAccess &access : plan->accesses) {
-        SmallVector<unsigned, 16> run = wordsOf(access, piece).front();
-        Type element = elements[run[0]].getType();
-        Type asType = run.size() == 1
-                          ? element
-                          : VectorType::get({static_cast<int64_t>(run.size())}, element);
-        Value value = gather(builder, loc, values, elements, run, asType);
-        LLVM::StoreOp::create(builder, loc, value, addresses.at(access), plan->vectorBytes);
-      }
-    };
-    // Copies that other threads hold need not be written again.
-    Value copies;
-    if (plan->copyLanes)
-      copies = math.bitAnd(addresses.position.lane, plan->copyLanes);
-    if (plan->copyWarps) {
-      Value warps = math.bitAnd(addresses.position.warp, plan->copyWarps);
-      copies = copies ? arith::OrIOp::create(rewriter, loc, copies, warps).getResult() : warps;
-    }
-    if (!copies) {
-      store(rewriter);
-      return success();
-    }
-    Value primary =
-        arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, copies, math.i32(0));
-    auto branch = scf::IfOp::create(rewriter, loc, primary, /*withElseRegion=*/false);
-    OpBuilder::InsertionGuard guard(rewriter);
-    rewriter.setInsertionPointToStart(branch.thenBlock());
-    store(rewriter); // its addresses are made inside too
     return success();
   }
 };
@@ -299,7 +185,8 @@ struct LocalLoadPattern : OpPattern<nv::LocalLoadOp> {
     unsigned registers = regs->registersPerThread(), packing = elementsPerValue(type, registers);
     SmallVector<Value> elements(registers), values(registers / packing);
     for (const LocalPiece &piece : *pieces)
-      if (failed(load(op, piece, adaptor.getView().front(), packing, elements, values, rewriter)))
+      if (failed(loadShared(rewriter, op, tileOf(piece, adaptor.getView().front(), rewriter, op),
+                            scalarType(type.getElementType()), packing, elements, values)))
         return failure();
     for (unsigned i = 0; i < values.size(); ++i)
       if (!values[i])
@@ -307,65 +194,6 @@ struct LocalLoadPattern : OpPattern<nv::LocalLoadOp> {
                                  : pack(rewriter, op.getLoc(), type,
                                         ArrayRef<Value>(elements).slice(i * packing, packing))[0];
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{values});
-    return success();
-  }
-
-  /// Fills `values` where a loaded word is one of them, else `elements`.
-  LogicalResult load(nv::LocalLoadOp op, const LocalPiece &piece, Value base, unsigned packing,
-                     SmallVectorImpl<Value> &elements, SmallVectorImpl<Value> &values,
-                     ConversionPatternRewriter &rewriter) const {
-    auto plan = layout::sharedLoadPlan(piece.regs, piece.shared);
-    if (!plan)
-      return op.emitOpError() << llvm::toString(plan.takeError());
-    Location loc = op.getLoc();
-    Scalar math{rewriter, loc};
-    PlanAddresses addresses(rewriter, op, *plan, math.advance(base, piece.byteOffset));
-    Type element = scalarType(cast<RankedTensorType>(op.getResult().getType()).getElementType());
-    auto i32 = rewriter.getI32Type();
-    auto scatter = [&](ArrayRef<unsigned> run, Value word) {
-      if (run.size() == 1) {
-        elements[run[0]] = word.getType() == element
-                               ? word
-                               : LLVM::BitcastOp::create(rewriter, loc, element, word).getResult();
-        return;
-      }
-      auto vector = VectorType::get({static_cast<int64_t>(run.size())}, element);
-      Value unpacked = word.getType() == vector
-                           ? word
-                           : LLVM::BitcastOp::create(rewriter, loc, vector, word).getResult();
-      bool whole = run.size() == packing && run[0] % packing == 0;
-      for (size_t i = 0; i < run.size(); ++i)
-        whole &= run[i] == run[0] + i;
-      if (whole) {
-        values[run[0] / packing] = unpacked;
-        return;
-      }
-      for (auto [i, reg] : llvm::enumerate(run))
-        elements[reg] = LLVM::ExtractElementOp::create(rewriter, loc, unpacked, math.i32(i));
-    };
-    for (const layout::SharedAccess &access : plan->accesses) {
-      SmallVector<SmallVector<unsigned, 16>> runs = wordsOf(access, piece);
-      if (plan->kind == layout::SharedAccessPlan::Matrix) {
-        size_t count = runs.size();
-        Type result = count == 1 ? Type(i32)
-                                 : Type(LLVM::LLVMStructType::getLiteral(
-                                       getContext(), SmallVector<Type>(count, i32)));
-        Value words = NVVM::LdMatrixOp::create(
-            rewriter, loc, result, addresses.at(access), count,
-            plan->transposed ? NVVM::MMALayout::col : NVVM::MMALayout::row,
-            NVVM::LdStMatrixShapeAttr::get(getContext(), 8, 8), NVVM::LdStMatrixEltType::B16);
-        for (auto [i, run] : llvm::enumerate(runs))
-          scatter(run, count == 1
-                           ? words
-                           : LLVM::ExtractValueOp::create(rewriter, loc, words, i).getResult());
-        continue;
-      }
-      ArrayRef<unsigned> run = runs.front();
-      Type asType =
-          run.size() == 1 ? element : VectorType::get({static_cast<int64_t>(run.size())}, element);
-      scatter(run,
-              LLVM::LoadOp::create(rewriter, loc, asType, addresses.at(access), plan->vectorBytes));
-    }
     return success();
   }
 };

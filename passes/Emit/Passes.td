@@ -16,6 +16,16 @@ def ConvertTiles : Pass<"convert-tiles"> {
                            "::mlir::scf::SCFDialect", "::tileloom::ptx::PTXDialect"];
 }
 
+def ExpandMath : Pass<"expand-math"> {
+  let summary = "Turn functions of fp32 scalars into the hardware's approximations and polynomials";
+  let description = [{
+    No device library is linked: exp, log, sqrt and their kin are single instructions with a factor, sin and cos reduce their argument
+    first, and the rest (tanh, erf, atan, …) are polynomials. Divisions that may be approximate become a reciprocal (`arcp`)
+    or `div.full` (`afn`).
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
 def LowerRoles : Pass<"lower-roles"> {
   let summary = "Turn roles into branches on the warp index, and add the kernel's head and tail";
   let dependentDialects = ["::mlir::NVVM::NVVMDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
@@ -24,6 +34,11 @@ def LowerRoles : Pass<"lower-roles"> {
 def ConvertPTX : Pass<"convert-ptx"> {
   let summary = "Turn ptx operations into inline assembly";
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+def ConvertToLLVM : Pass<"emit-to-llvm"> {
+  let summary = "Turn scalars, control flow and functions into the LLVM dialect";
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect"];
 }
 
 def FinalizeKernels : Pass<"finalize-kernels"> {

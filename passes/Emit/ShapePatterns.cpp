@@ -1,13 +1,11 @@
-//===- ShapePatterns.cpp - Parts, reductions and broadcasts of register tiles -------------===//
+//===- ShapePatterns.cpp - Parts and broadcasts of register tiles -------------------------===//
 //
-// Each is a choice of registers that lib/Layout plans; reductions add the combining operations and
-// lane shuffles.
+// Each is a choice of registers that lib/Layout plans.
 //
 //===--------------------------------------------------------------------------------------===//
 
 #include "passes/Emit/TileConversion.h"
 
-#include "tileloom/Layout/ConversionPlan.h"
 #include "tileloom/Layout/ReducePlan.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -31,27 +29,10 @@ protected:
   /// Replaces `op` by the elements at `registers` of `source`.
   LogicalResult choose(Op op, RankedTensorType source, ValueRange values,
                        ArrayRef<unsigned> registers, ConversionPatternRewriter &rewriter) const {
-    auto result = cast<RankedTensorType>(op->getResult(0).getType());
-    unsigned packing = elementsPerValue(result, registers.size());
-    unsigned sourcePacking = isa<VectorType>(values.front().getType())
-                                 ? cast<VectorType>(values.front().getType()).getNumElements()
-                                 : 1;
-    // Whole packed values stay packed.
-    bool whole = packing == sourcePacking;
-    for (size_t i = 0; whole && i < registers.size(); ++i)
-      whole = registers[i] % packing == i % packing &&
-              registers[i] / packing == registers[i - i % packing] / packing;
-    SmallVector<Value> chosen;
-    if (whole) {
-      for (size_t i = 0; i < registers.size(); i += packing)
-        chosen.push_back(values[registers[i] / packing]);
-    } else {
-      SmallVector<Value> elements = unpack(rewriter, op.getLoc(), source, values), picked;
-      for (unsigned reg : registers)
-        picked.push_back(elements[reg]);
-      chosen = pack(rewriter, op.getLoc(), result, picked);
-    }
-    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{chosen});
+    rewriter.replaceOpWithMultiple(
+        op, ArrayRef<ValueRange>{chooseRegisters(
+                rewriter, op.getLoc(), source, cast<RankedTensorType>(op->getResult(0).getType()),
+                values, registers)});
     return success();
   }
   template <typename T> LogicalResult fail(Op op, llvm::Expected<T> &expected) const {
@@ -176,104 +157,6 @@ struct BroadcastPattern : Pattern<nv::BroadcastOp> {
   }
 };
 
-struct ConvertLayoutPattern : Pattern<nv::ConvertLayoutOp> {
-  using Pattern::Pattern;
-  LogicalResult matchAndRewrite(nv::ConvertLayoutOp op, OneToN adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    const layout::RegisterLayout *source = layoutOf(op.getSource()),
-                                 *result = layoutOf(op.getResult());
-    if (!source || !result)
-      return failure();
-    auto plan =
-        layout::convertPlan(*source, *result, tile::elementBits(op.getType().getElementType()));
-    if (!plan)
-      return fail(op, plan);
-    if (plan->kind != layout::ConversionPlan::InThread)
-      return op.emitOpError("from ")
-             << op.getSource().getType() << " to " << op.getType()
-             << ": expected layouts that agree on which thread holds an element";
-    return choose(op, op.getSource().getType(), adaptor.getSource(), plan->registers, rewriter);
-  }
-};
-
-struct ReducePattern : Pattern<nv::ReduceOp> {
-  using Pattern::Pattern;
-
-  static Value combine(OpBuilder &builder, Location loc, nv::ReduceKind kind, Value a, Value b) {
-    bool isFloat = isa<FloatType>(a.getType());
-    switch (kind) {
-    case nv::ReduceKind::Add:
-      if (isFloat)
-        return arith::AddFOp::create(builder, loc, a, b);
-      return arith::AddIOp::create(builder, loc, a, b);
-    case nv::ReduceKind::Max:
-      if (isFloat)
-        return arith::MaxNumFOp::create(builder, loc, a, b);
-      return arith::MaxSIOp::create(builder, loc, a, b);
-    case nv::ReduceKind::Min:
-      if (isFloat)
-        return arith::MinNumFOp::create(builder, loc, a, b);
-      return arith::MinSIOp::create(builder, loc, a, b);
-    }
-    llvm_unreachable("unknown reduction");
-  }
-
-  LogicalResult matchAndRewrite(nv::ReduceOp op, OneToN adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    const layout::RegisterLayout *source = layoutOf(op.getSource());
-    if (!source)
-      return failure();
-    auto plan = layout::reducePlan(*source, op.getDim());
-    if (!plan)
-      return fail(op, plan);
-    if (!plan->warpSets.empty())
-      return op.emitOpError("along dimension ")
-             << op.getDim()
-             << ": expected each warp to hold whole rows, found them spread over warps";
-    Location loc = op.getLoc();
-    SmallVector<Value> elements =
-                           unpack(rewriter, loc, op.getSource().getType(), adaptor.getSource()),
-                       results;
-    if (tile::elementBits(op.getType().getElementType()) != 32)
-      return op.emitOpError("element type: expected 32 bits, found ")
-             << op.getType().getElementType();
-    for (ArrayRef<unsigned> registers : plan->sources) {
-      size_t chains = std::min<size_t>(std::max<uint64_t>(1, op.getChains()), registers.size());
-      SmallVector<Value> partial;
-      for (size_t i = 0; i < registers.size(); ++i) {
-        Value element = elements[registers[i]];
-        if (i < chains)
-          partial.push_back(element);
-        else
-          partial[i % chains] = combine(rewriter, loc, op.getKind(), partial[i % chains], element);
-      }
-      while (partial.size() > 1) {
-        SmallVector<Value> next;
-        for (size_t i = 0; i + 1 < partial.size(); i += 2)
-          next.push_back(combine(rewriter, loc, op.getKind(), partial[i], partial[i + 1]));
-        if (partial.size() % 2)
-          next.push_back(partial.back());
-        partial = next;
-      }
-      results.push_back(acrossLanes(rewriter, loc, op.getKind(), partial.front(), plan->laneMasks));
-    }
-    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
-    return success();
-  }
-
-  static Value acrossLanes(OpBuilder &builder, Location loc, nv::ReduceKind kind, Value value,
-                           ArrayRef<unsigned> masks) {
-    Scalar math{builder, loc};
-    for (unsigned mask : masks) {
-      Value other =
-          NVVM::ShflOp::create(builder, loc, value.getType(), math.i32(-1), value, math.i32(mask),
-                               math.i32(31), NVVM::ShflKind::bfly, UnitAttr());
-      value = combine(builder, loc, kind, value, other);
-    }
-    return value;
-  }
-};
-
 struct FoldPattern : Pattern<nv::FoldOp> {
   using Pattern::Pattern;
   LogicalResult matchAndRewrite(nv::FoldOp op, OneToN adaptor,
@@ -302,7 +185,7 @@ struct FoldPattern : Pattern<nv::FoldOp> {
                    << columns;
         }
       Value element = adaptor.getSource()[reg];
-      values[target] = values[target] ? ReducePattern::combine(rewriter, op.getLoc(), op.getKind(),
+      values[target] = values[target] ? combine(rewriter, op.getLoc(), op.getKind(),
                                                                values[target], element)
                                       : element;
     }
@@ -318,29 +201,12 @@ struct IndexPattern : Pattern<nv::IndexOp> {
     const layout::RegisterLayout *layout = layoutOf(op.getResult());
     if (!layout)
       return failure();
-    Location loc = op.getLoc();
-    Scalar math{rewriter, loc};
-    ThreadPosition position(rewriter, op);
-    unsigned dim = op.getDim();
-    Value base = evaluate(rewriter, loc, threadIndex(*layout, dim), position);
-    // What lanes and warps contribute at most: register parts that meet it are XORed, others added.
-    int64_t threadBits = 0;
-    for (unsigned bit = 0; bit < layout::RegisterLayout::laneBits; ++bit)
-      threadBits |= layout->indexOf(0, 1u << bit, 0)[dim];
-    for (unsigned warp = 0; warp < layout->warps(); ++warp)
-      threadBits |= layout->indexOf(0, 0, warp)[dim];
-    SmallVector<Value> values;
-    llvm::DenseMap<int64_t, Value> known;
-    for (unsigned reg = 0; reg < layout->registersPerThread(); ++reg) {
-      int64_t own = layout->indexOf(reg, 0, 0)[dim];
-      Value &value = known[own];
-      if (!value)
-        value = own & threadBits ? math.bitXor(base, math.i32(own)) : math.add(base, own);
-      values.push_back(value);
-    }
     if (!op.getType().getElementType().isInteger(32))
       return op.emitOpError("element type: expected i32, found ") << op.getType().getElementType();
-    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{values});
+    ThreadPosition position(rewriter, op);
+    rewriter.replaceOpWithMultiple(
+        op, ArrayRef<ValueRange>{
+                indicesAlong(rewriter, op.getLoc(), *layout, op.getDim(), position)});
     return success();
   }
 };
@@ -364,6 +230,6 @@ struct WarpAnyPattern : Pattern<nv::WarpAnyOp> {
 void tileloom::emit::populateShapePatterns(TileTypeConverter &converter,
                                            RewritePatternSet &patterns) {
   patterns.add<ExtractPattern, RowSlotPattern, JoinRowSlotsPattern, ConcatPattern, BroadcastPattern,
-               ConvertLayoutPattern, ReducePattern, FoldPattern, IndexPattern, WarpAnyPattern>(
+               FoldPattern, IndexPattern, WarpAnyPattern>(
       converter, patterns.getContext());
 }

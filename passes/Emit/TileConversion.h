@@ -98,6 +98,64 @@ mlir::Value evaluate(mlir::OpBuilder &builder, mlir::Location loc,
 /// The thread's part of the index of the elements that it holds along `dim`.
 layout::ThreadFunction threadIndex(const layout::RegisterLayout &layout, unsigned dim);
 
+/// The addresses of the accesses of one plan to shared memory: one for each distinct XOR, made where
+/// it is first needed, and immediates.
+class SharedAddresses {
+public:
+  SharedAddresses(mlir::OpBuilder &builder, mlir::Operation *op,
+                  const layout::ThreadFunction &bytes, mlir::Value base)
+      : position(builder, op), loc(op->getLoc()), bytes(bytes), base(base) {}
+  mlir::Value at(mlir::OpBuilder &builder, const layout::SharedAccess &access);
+
+  ThreadPosition position;
+
+private:
+  mlir::Location loc;
+  const layout::ThreadFunction &bytes;
+  mlir::Value base;
+  llvm::DenseMap<int64_t, mlir::Value> known;
+};
+
+/// True in the threads that hold an element first, of those that differ in the given bits of lane
+/// and warp; null if no bits are given.
+mlir::Value withoutCopies(mlir::OpBuilder &builder, mlir::Location loc, unsigned lanes,
+                          unsigned warps, const ThreadPosition &position);
+
+/// The indices along `dim` of the elements that the executing thread holds, as i32.
+llvm::SmallVector<mlir::Value> indicesAlong(mlir::OpBuilder &builder, mlir::Location loc,
+                                            const layout::RegisterLayout &layout, unsigned dim,
+                                            const ThreadPosition &position);
+/// The same as row-major numbers.
+llvm::SmallVector<mlir::Value> flatIndices(mlir::OpBuilder &builder, mlir::Location loc,
+                                           const layout::RegisterLayout &layout,
+                                           const ThreadPosition &position);
+/// The elements at `registers` of a thread's share of a tile, as that of a tile of type `result`.
+llvm::SmallVector<mlir::Value> chooseRegisters(mlir::OpBuilder &builder, mlir::Location loc,
+                                               mlir::RankedTensorType source,
+                                               mlir::RankedTensorType result,
+                                               mlir::ValueRange values,
+                                               llvm::ArrayRef<unsigned> registers);
+
+/// Bit `index` of a constant, and entry `index` of a table of numbers below 2^8 (negative: any).
+mlir::Value tableBit(mlir::OpBuilder &builder, mlir::Location loc, uint64_t table,
+                     mlir::Value index);
+mlir::Value tableEntry(mlir::OpBuilder &builder, mlir::Location loc, llvm::ArrayRef<int64_t> table,
+                       mlir::Value index);
+
+/// The value that lane ^ mask, or lane `from`, has. Any integer or float type of up to 64 bits.
+mlir::Value shuffleXor(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+                       unsigned mask);
+mlir::Value shuffleIndex(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+                         mlir::Value from);
+/// The value that the lane `lanes` before (or with `down` after) the executing one has.
+mlir::Value shuffleShift(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+                         int64_t lanes, bool down);
+/// Meets all threads of the replica that `op` belongs to.
+void createRoleBarrier(mlir::OpBuilder &builder, mlir::Operation *op);
+/// One step of a reduction.
+mlir::Value combine(mlir::OpBuilder &builder, mlir::Location loc, nv::ReduceKind kind,
+                    mlir::Value a, mlir::Value b);
+
 /// CTAs of a cluster: the executing one's rank, that of the even one of its pair, and how many
 /// there are.
 mlir::Value ctaRank(mlir::OpBuilder &builder, mlir::Location loc);
@@ -128,11 +186,13 @@ mlir::Value callIntrinsic(mlir::OpBuilder &builder, mlir::Location loc, llvm::St
 void callIntrinsic(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef name,
                    mlir::ValueRange operands);
 
-/// True for a scalar f32 division whose fast-math flags allow the reciprocal.
-bool isApproximateDivision(mlir::arith::DivFOp op);
-
 void populateElementwisePatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateShapePatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
+void populateReducePatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
+void populateScanPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
+void populateExchangePatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
+void populateMmaPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
+void populateCpAsyncPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateMemoryPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateGlobalPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateAsyncPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);

@@ -14,6 +14,7 @@
 
 #include "passes/NV/Passes.h"
 
+#include "tileloom/Analysis/Exchange.h"
 #include "tileloom/Analysis/Roles.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -48,13 +49,19 @@ LogicalResult assignWarps(warp::SpecializeOp specialize) {
     budget = role.getRegisters();
     budgets |= budget.has_value();
     role->setAttr(firstWarpAttrName, builder.getI64IntegerAttr(next));
+    if (role.getWarps() == 1 && !isSingleThreadRole(role))
+      role->setAttr(singleThreadAttrName, builder.getBoolAttr(false));
     next += role.getWarps() * role.getReplicas();
   }
   // Hardware barriers 1 to 15 (0 is the CTA's), one for each replica of a role that meets in one.
   int64_t barrier = 1;
   for (warp::RoleOp role : roles) {
     if (!role.getBody()
-             .walk([](nv::NamedBarrierOp) { return WalkResult::interrupt(); })
+             .walk([](Operation *op) {
+               bool meets = isa<nv::NamedBarrierOp>(op) ||
+                            (takesScratch(op) && scratchOperand(op).size() != 0);
+               return meets ? WalkResult::interrupt() : WalkResult::advance();
+             })
              .wasInterrupted())
       continue;
     role->setAttr(barrierAttrName, builder.getI64IntegerAttr(barrier));

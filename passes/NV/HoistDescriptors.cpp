@@ -10,6 +10,7 @@
 #include "passes/NV/Passes.h"
 
 #include "dialects/Warp/Warp.h"
+#include "tileloom/Analysis/AxisInfo.h"
 #include "tileloom/Analysis/Roles.h"
 #include "tileloom/Analysis/TileLayouts.h"
 
@@ -133,10 +134,15 @@ struct RecipeBuilder {
       }
       bool pointer = function.getArgAttr(index, "tile.pointer") != nullptr;
       Attribute element = function.getArgAttr(index, "tile.pointer");
-      arguments.push_back(dictionary(
-          {entry("name", text(name)), entry("kind", text(pointer ? "pointer" : "scalar")),
-           entry("element", pointer ? text(elementName(cast<TypeAttr>(element).getValue()))
-                                    : text(elementName(type)))}));
+      SmallVector<NamedAttribute> entries{
+          entry("name", text(name)), entry("kind", text(pointer ? "pointer" : "scalar")),
+          entry("element", pointer ? text(elementName(cast<TypeAttr>(element).getValue()))
+                                   : text(elementName(type)))};
+      // What the code relies on is checked at launch.
+      if (auto divisor = function.getArgAttrOfType<IntegerAttr>(index, divisibilityAttrName);
+          divisor && divisor.getInt() > 1)
+        entries.push_back(entry("divisible", integer(divisor.getInt())));
+      arguments.push_back(dictionary(entries));
       parameters.push_back(
           dictionary({entry("kind", text("argument")), entry("argument", integer(index))}));
     }
@@ -151,6 +157,15 @@ struct RecipeBuilder {
         entry("per_sm", integer(launch ? launch.getPerSm() : 1))};
     if (auto extents = function->getAttrOfType<ArrayAttr>("nv.tiles"))
       grid.push_back(entry("tiles", extents));
+    if (auto extents = function->getAttrOfType<ArrayAttr>(gridAttrName)) {
+      if (extents.empty() || extents.size() > 3 || (launch && launch.getPersistent()))
+        return function.emitOpError("'")
+               << gridAttrName << "': expected 1 to 3 extents on a kernel that is not persistent, found "
+               << extents;
+      grid.assign({entry("persistent", builder.getBoolAttr(false))});
+      for (auto [axis, extent] : llvm::enumerate(extents))
+        grid.push_back(entry(StringRef("xyz").substr(axis, 1), extent));
+    }
     Attribute geometry = dictionary({entry("grid", dictionary(grid)),
                                      entry("threads", attribute(threadsAttrName, 128)),
                                      entry("cluster", builder.getI64ArrayAttr({cluster, 1, 1})),

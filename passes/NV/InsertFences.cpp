@@ -103,6 +103,7 @@ struct Written {
 struct Inserter {
   bool singleThread;
   Written written;
+  SmallVector<warp::ReleaseOp> unorderable; // no fence can follow copies that are still under way
 
   /// Fence and barrier, as far as they are missing for `token`.
   void order(Operation *before, Value token, bool meet) {
@@ -139,6 +140,11 @@ struct Inserter {
 
   void process(Block &block) {
     for (Operation &op : llvm::make_early_inc_range(block)) {
+      if (auto copy = dyn_cast<nv::CpAsyncOp>(op)) {
+        if (Value token = tokenOf(copy.getView()))
+          written.unfenced.insert(token);
+        continue;
+      }
       if (isa<nv::LocalStoreOp, nv::ScalarStoreOp>(op)) {
         if (Value token = tokenOf(op.getOperand(1)))
           written.unfenced.insert(token);
@@ -155,6 +161,9 @@ struct Inserter {
       if (release && release.getKind() == warp::ReleaseKind::Generic &&
           readAsynchronously(release.getRing()))
         order(&op, release.getToken(), /*meet=*/false);
+      if (release && release.getKind() == warp::ReleaseKind::CpAsync &&
+          readAsynchronously(release.getRing()))
+        unorderable.push_back(release);
       if (op.getNumRegions())
         processRegions(op);
     }
@@ -163,8 +172,16 @@ struct Inserter {
 
 struct InsertFences : tileloom::nv::impl::NVInsertFencesBase<InsertFences> {
   void runOnOperation() override {
-    getOperation()->walk([](warp::RoleOp role) {
-      Inserter{isSingleThreadRole(role), {}}.process(role.getBody().front());
+    getOperation()->walk([&](warp::RoleOp role) {
+      Inserter inserter{isSingleThreadRole(role), {}, {}};
+      inserter.process(role.getBody().front());
+      if (!inserter.unorderable.empty()) {
+        inserter.unorderable.front().emitOpError(
+            "kind 'cp_async': expected a ring whose slots are read by ordinary loads, found one that "
+            "is read through the async proxy; wait for the copies (nv.cp_async.wait) and release "
+            "with kind 'generic'");
+        signalPassFailure();
+      }
       // Shared memory goes back when the CTA ends: not before the store engine has read it.
       if (role.getBody()
               .walk([](nv::TmaStoreOp) { return WalkResult::interrupt(); })

@@ -362,6 +362,11 @@ struct Lowering {
         return barrierOf(loc, release->getOperand(0), release.getRing());
       });
     case warp::ReleaseKind::CpAsync:
+      if (targets != nv::Targets::Self)
+        return release.emitOpError("kind 'cp_async': expected a ring of scope cta");
+      nv::CpAsyncArriveOp::create(builder, loc,
+                                  barrierOf(loc, release->getOperand(0), release.getRing()));
+      return success();
     case warp::ReleaseKind::Remote:
       return release.emitOpError("kind: '")
              << warp::stringifyReleaseKind(release.getKind()) << "' is not lowered yet";

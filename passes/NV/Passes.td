@@ -56,6 +56,11 @@ def NVLowerRings : Pass<"nv-lower-rings"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def NVAssignScratch : Pass<"nv-assign-scratch"> {
+  let summary = "Give reductions and conversions that cross warps their shared memory";
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def NVAllocateTensorMemory : Pass<"nv-allocate-tensor-memory"> {
   let summary = "Place buffers in the columns of tensor memory";
 }

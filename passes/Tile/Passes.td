@@ -33,8 +33,8 @@ def TileFoldZeroInit : Pass<"tile-fold-zero-init"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::ub::UBDialect"];
 }
 
-def TileLowerPointers : Pass<"tile-lower-pointers"> {
-  let summary = "Accesses through pointers to nv operations";
+def TileLowerToNV : Pass<"tile-lower-to-nv"> {
+  let summary = "What is left of tile operations in roles to nv operations";
   let dependentDialects = ["::tileloom::nv::NVDialect", "::mlir::arith::ArithDialect"];
 }
 

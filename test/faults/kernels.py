@@ -159,6 +159,11 @@ def neighbours(rng):
     return [Array(x, "i32"), Array(np.zeros_like(x), "i32", x + np.roll(x.reshape(4, 128), -1, 0).ravel())]
 
 
+def reversed_lanes(rng):
+    x = rng.integers(0, 1 << 20, 64).astype(np.int32)
+    return [Array(x, "i32"), Array(np.zeros(64, np.int32), "i32", np.concatenate([x[:32][::-1], x[32:][::-1]]))]
+
+
 def transposed(rng):
     x = rng.standard_normal((32, 32)).astype(np.float32)
     return [Array(x, "f32"), Array(np.zeros_like(x), "f32", x.T)]
@@ -183,6 +188,7 @@ KERNELS = {
     "block_sum": by_hand("block_sum", block_sum, grid={"x": 4}, threads=256),
     "cp_async_ring": by_hand("cp_async_ring", scaled_copy, threads=64),
     "bulk_copy": by_hand("bulk_copy", scaled_copy, threads=128),
+    "warp_exchange": by_hand("warp_exchange", reversed_lanes, threads=32),
     "neighbours": by_hand("neighbours", neighbours, grid={"x": 4}, cluster=[4, 1, 1], threads=128),
     "transposed": by_hand("transposed", transposed, {0: {"box": [32, 32]}}, threads=256),
     "produced": by_hand("produced", produced, grid={"x": 2}, cluster=[2, 1, 1], threads=64),

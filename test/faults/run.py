@@ -122,7 +122,7 @@ def main():
     if options.export:
         return export(options.export, faults)
     failed, rows = 0, []
-    names = [name for name in kernels.KERNELS if any(fault.kernel == name for fault in faults)]
+    names = [name for name in kernels.KERNELS if not options.only or any(fault.kernel == name for fault in faults)]
     for name in names:
         text = clean(name, options.seeds)
         failed += bool(text)

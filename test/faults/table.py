@@ -56,6 +56,7 @@ FAULTS = [
           "mbarrier"),
     Fault(PINGPONG, "no CTA barrier after the initialisation of mbarriers", drop(r"bar\.sync\s+0;"), "race"),
     Fault(PINGPONG, "a barrier is not initialised", drop(r"mbarrier\.init", 6), "mbarrier"),
+    Fault(PINGPONG, "a barrier is initialised twice", edit(r"mbarrier\.init", lambda line: line + "\n" + line, 6), "mbarrier"),
     Fault(PINGPONG, "no fence after the initialisation", drop(r"fence\.mbarrier_init"), "missing-proxy-fence", checks="all,strict"),
     # wgmma.
     Fault(PINGPONG, "no wgmma.fence before the first wgmma", drop(r"wgmma\.fence", 0), "missing-wgmma-fence"),
@@ -164,6 +165,8 @@ FAULTS = [
     Fault("bulk_copy", "no proxy fence before the store", drop(r"fence\.proxy"), "missing-proxy-fence"),
     Fault("bulk_copy", "store over the live barrier", swap(r"st\.shared\.v4", r"\[%r11\]", "[%r3]"), "mbarrier-overwritten"),
     Fault("bulk_copy", "no fence after the initialisation", drop(r"fence\.mbarrier_init"), "missing-proxy-fence", checks="all,strict"),
+    Fault("warp_exchange", "no bar.warp.sync between write and read", drop(r"bar\.warp\.sync", 0), "race"),
+    Fault("warp_exchange", "no bar.warp.sync behind cp.async", drop(r"bar\.warp\.sync", 1), "race"),
     Fault("neighbours", "no cluster barrier before the remote read",
           both(drop(r"barrier\.cluster\.arrive"), drop(r"barrier\.cluster\.wait")), "race"),
     Fault("neighbours", "first arrive relaxed", swap(r"barrier\.cluster\.arrive\.release", "release", "relaxed"), "race"),

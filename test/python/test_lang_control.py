@@ -249,3 +249,22 @@ def test_sizes_of_the_kernel_library():
     assert lines(gemm_kernel) <= 40
     assert lines(attention_kernel) <= 70
     assert lines(product, contiguous_kernel, masked_kernel) <= 50
+
+
+@tl.jit
+def reused(x, out, n):
+    for i in tl.static_range(3):
+        part = tl.load(x + tl.arange(0, 16)) * i
+        tl.store(out + tl.arange(0, 16), part)
+    total = 0.0
+    for j in range(n):
+        for i in range(n):
+            total += i
+        part = tl.load(x + tl.arange(0, 32))
+        total += tl.sum(part, 0)
+    tl.store(out, total)
+
+
+def test_names_may_be_used_again():
+    text = plain(tile(reused, {"x": "*f32", "out": "*f32", "n": "i32"}))
+    assert re.findall(r"iter_args\(.*\) -> \((.*)\) : i32", text) == ["f32", "f32"]

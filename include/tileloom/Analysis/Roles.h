@@ -29,6 +29,14 @@ inline constexpr llvm::StringLiteral alternateAttrName = "warp.alternate";
 inline constexpr llvm::StringLiteral barrierAttrName = "nv.barrier";
 /// Attribute of a function: threads of a CTA.
 inline constexpr llvm::StringLiteral threadsAttrName = "nv.threads";
+/// On roles of one warp, once nv-assign-warps has run: whether one thread runs it. What shows it is
+/// gone after tiles have become scalars.
+inline constexpr llvm::StringLiteral singleThreadAttrName = "nv.single_thread";
+/// On accesses to global memory: the dimension along which elements are neighbours and how many of
+/// them one thread may access together.
+inline constexpr llvm::StringLiteral runAttrName = "nv.run";
+/// On kernels: the extents of the grid, as recipe expressions (docs/recipe.md).
+inline constexpr llvm::StringLiteral gridAttrName = "nv.grid";
 
 /// CTAs that a kernel's launch wants on each SM at once (1 without a launch attribute).
 int64_t ctasPerSm(mlir::Operation *function);

@@ -68,14 +68,16 @@ public:
   /// A of wgmma from registers, 8, 16 or 32 bits (PTX ISA 9.7.15.5.1.1); K in steps of 32 bytes.
   static llvm::Expected<RegisterLayout> wgmmaOperandA(llvm::ArrayRef<int64_t> shape,
                                                       unsigned elementBits, unsigned warps);
-  /// Fragments of mma.sync m16n8 (PTX ISA 9.7.14.5), K in steps of 32 bytes; the warps tile M (A
-  /// and C) while B is held by every warp alike.
+  /// Fragments of mma.sync m16n8 (PTX ISA 9.7.14.5), K in steps of 32 bytes; warps x columnWarps warps
+  /// tile M (A and C) and N (B and C). Those along the other dimension hold copies.
   static llvm::Expected<RegisterLayout> mmaOperandA(llvm::ArrayRef<int64_t> shape,
-                                                    unsigned elementBits, unsigned warps);
+                                                    unsigned elementBits, unsigned warps,
+                                                    unsigned columnWarps = 1);
   static llvm::Expected<RegisterLayout> mmaOperandB(llvm::ArrayRef<int64_t> shapeKN,
-                                                    unsigned elementBits, unsigned warps);
+                                                    unsigned elementBits, unsigned warps,
+                                                    unsigned columnWarps = 1);
   static llvm::Expected<RegisterLayout> mmaAccumulator(llvm::ArrayRef<int64_t> shape,
-                                                       unsigned warps);
+                                                       unsigned warps, unsigned columnWarps = 1);
   /// Registers of tcgen05.ld/st over a tensor memory tile (PTX ISA 9.7.16.2): M = 128, or 64 in the
   /// 16-lane shapes (accumulator layout F); warp w reads the lanes of quadrant w % 4, warpgroups
   /// share the columns.

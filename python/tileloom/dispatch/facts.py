@@ -5,7 +5,7 @@
 | parameter annotated tl.constexpr | constant |
 | parameter annotated tl.view | view: element type, rank; extents that the program needs at compile time |
 | tensor | pointer: element type, whether the address is a multiple of 16 bytes |
-| int | scalar i32 (i64 beyond its range), whether a multiple of 16; 1 is a constant |
+| int | scalar i32 (i64 beyond its range), whether a multiple of 16, whether 1 |
 | float, bool, None | scalar f32, scalar i1, constant |
 """
 
@@ -30,7 +30,7 @@ def scalar(value):
         return Fact("scalar", dtypes.int1)
     if isinstance(value, int):
         if value == 1:
-            return constant(1)
+            return Fact("scalar", dtypes.int32, value=1)
         return Fact("scalar", dtypes.int32 if -(1 << 31) <= value < 1 << 31 else dtypes.int64, aligned=value % 16 == 0)
     return Fact("scalar", dtypes.float32)
 
@@ -117,8 +117,10 @@ def of_signature(parameter, text, where):
         else:
             raise ArgumentError(f"{where}: signature {text!r}; needed (\"bf16\", rank), (\"bf16\", (None, 64)) or \"bf16[?,64]\" for a view")
         return view(dtypes.named(element), extents)
-    if text is None or text == 1 or text == "1":
-        return constant(None if text is None else 1)
+    if text is None:
+        return constant(None)
+    if text == 1 or text == "1":
+        return scalar(1)
     if not isinstance(text, (str, dtypes.dtype)):
         raise ArgumentError(f"{where}: signature {text!r}; needed \"*bf16\", \"i32\" and the like")
     name, _, divisor = str(text).partition(":")

@@ -113,11 +113,12 @@ class ControlFlow:
             self.statements(node.body)
 
     def carried_names(self, node, extra=()):
-        """Names that the loop assigns and that pass from iteration to iteration or out of it; and all names it assigns."""
+        """{name: whether the next iteration may read it} of names that pass from iteration to iteration or out of the loop; and all names
+        that it assigns."""
         assigned = names.assigned(node.body)
         exposed = names.exposed(node.body) | set(extra)
         known = [name for name in assigned if name in self.names and not isinstance(self.names[name], carry.Undefined)]
-        return [name for name in known if name in exposed or self.read_outside(name, node)], assigned
+        return {name: name in exposed for name in known if name in exposed or self.read_outside(name, node)}, assigned
 
     def iterate(self, carried, visit, before):
         """Visits a body until the forms of what it carries are settled. `visit(forms)` gives (whatever, values at its end). `before`:
@@ -145,16 +146,21 @@ class ControlFlow:
 
     def settle(self, carried, visit, forms):
         place, calls = self.builder.place, self.builder.calls
-        for _ in range(4):
+        for _ in range(len(carried) + 4):
             result, end = visit(forms)
             self.builder.calls = calls
             self.builder.at(*place)
             joined = {}
-            for name in carried:
-                if isinstance(end[name], carry.Undefined):
-                    raise ProgramError(f"variable '{name}' {end[name].why}, so the next iteration cannot use it")
-                joined[name] = carry.join(name, forms[name], carry.form_of(end[name], not isinstance(forms[name], carry.Static)),
-                                         ("before the loop", "after an iteration"))
+            for name, needed in list(carried.items()):
+                try:
+                    if isinstance(end[name], carry.Undefined):
+                        raise ProgramError(f"variable '{name}' {end[name].why}, so the next iteration cannot use it")
+                    joined[name] = carry.join(name, forms[name], carry.form_of(end[name], not isinstance(forms[name], carry.Static)),
+                                              ("before the loop", "after an iteration"))
+                except ProgramError:
+                    if needed:
+                        raise
+                    del carried[name]  # the body has a use of its own for the name
             if joined == forms:
                 return result, forms, end
             forms = joined

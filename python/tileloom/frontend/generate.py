@@ -1,5 +1,6 @@
 """From a jitted function and the facts about its arguments to the text of a tile program."""
 
+from ..language import semantic
 from ..language.values import pointer, tensor
 from ..language.views import view
 from . import context
@@ -51,6 +52,8 @@ def _value(parameter, fact, builder, static):
         if fact.aligned:
             divisible.add(("address", name))
         return view(name, fact.dtype, fact.rank, fact.extents, divisible, lambda owner, axis: static.add((owner, axis)))
+    if fact.value is not None:
+        return semantic.full((), fact.value, fact.dtype)
     divisibility = ["tile.divisibility = 16 : i32"] if fact.aligned else []
     if kind == "pointer":
         binding = ("pointer", name)

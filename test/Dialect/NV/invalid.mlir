@@ -350,3 +350,99 @@ func.func @join_types(%t: tensor<32x64xf32>, %u: tensor<32x64xf16>) {
   %j = nv.join_row_slots %t, %u : tensor<32x64xf32>, tensor<32x64xf16> -> tensor<64x64xf32>
   return
 }
+
+// -----
+
+func.func @reduce_scalar(%t: tensor<64xf32>) {
+  // expected-error@+1 {{result: expected a scalar 'f32' (of a tile of rank 1), found 'tensor<1xf32>'}}
+  %r = nv.reduce add %t dim(0) : tensor<64xf32> -> tensor<1xf32>
+  return
+}
+
+// -----
+
+func.func @scan_dim(%t: tensor<64xf32>) {
+  // expected-error@+1 {{dim: expected 0 to 0, found 1}}
+  %r = nv.scan add %t dim(1) : tensor<64xf32>
+  return
+}
+
+// -----
+
+func.func @trans_order(%t: tensor<64x32xf32>) {
+  // expected-error@+1 {{order: expected a permutation of 0 to 1}}
+  %r = nv.trans %t [1, 1] : tensor<64x32xf32> -> tensor<32x64xf32>
+  return
+}
+
+// -----
+
+func.func @trans_shape(%t: tensor<64x32xf32>) {
+  // expected-error@+1 {{result: expected 32x64 of 'f32', found 'tensor<64x32xf32>'}}
+  %r = nv.trans %t [1, 0] : tensor<64x32xf32> -> tensor<64x32xf32>
+  return
+}
+
+// -----
+
+func.func @reshape_elements(%t: tensor<64x32xf32>) {
+  // expected-error@+1 {{result: expected 2048 elements of 'f32', found 'tensor<1024xf32>'}}
+  %r = nv.reshape %t : tensor<64x32xf32> -> tensor<1024xf32>
+  return
+}
+
+// -----
+
+func.func @mma_shapes(%a: tensor<16x16xbf16>, %b: tensor<32x8xbf16>, %c: tensor<16x8xf32>) {
+  // expected-error@+1 {{shapes: expected MxK, KxN and MxN, found 16x16, 32x8 and 16x8}}
+  %r = nv.mma %a, %b, %c : tensor<16x16xbf16>, tensor<32x8xbf16>, tensor<16x8xf32>
+  return
+}
+
+// -----
+
+func.func @mma_rows(%a: tensor<8x16xbf16>, %b: tensor<16x8xbf16>, %c: tensor<8x8xf32>) {
+  // expected-error@+1 {{shapes: expected M a multiple of 16, N of 8 and K of 16, found 8x16 and 16x8}}
+  %r = nv.mma %a, %b, %c : tensor<8x16xbf16>, tensor<16x8xbf16>, tensor<8x8xf32>
+  return
+}
+
+// -----
+
+func.func @mma_accumulator(%a: tensor<16x32xi8>, %b: tensor<32x8xi8>, %c: tensor<16x8xf32>) {
+  // expected-error@+1 {{accumulator type: expected i32, found 'f32'}}
+  %r = nv.mma %a, %b, %c : tensor<16x32xi8>, tensor<32x8xi8>, tensor<16x8xf32>
+  return
+}
+
+// -----
+
+func.func @other_without_mask(%p: i64, %o: tensor<64xi64>, %z: tensor<64xf32>) {
+  // expected-error@+1 {{other: expected a mask beside it, found none}}
+  %x = nv.global_load %p[%o] other(%z : tensor<64xf32>) : tensor<64xi64> -> tensor<64xf32>
+  return
+}
+
+// -----
+
+func.func @offset_shape(%p: i64, %o: tensor<32xi64>, %x: tensor<64xf32>) {
+  // expected-error@+1 {{offset shape: expected 64, found 32}}
+  nv.global_store %x to %p[%o] : tensor<64xf32>, tensor<32xi64>
+  return
+}
+
+// -----
+
+func.func @offset_type(%p: i64, %o: tensor<64xi16>, %x: tensor<64xf32>) {
+  // expected-error@+1 {{offset: expected i32 or i64, found 'i16'}}
+  nv.global_store %x to %p[%o] : tensor<64xf32>, tensor<64xi16>
+  return
+}
+
+// -----
+
+func.func @atomic_type(%p: i64, %o: tensor<64xi64>, %x: tensor<64xf32>) {
+  // expected-error@+1 {{element type: expected i32 or i64, found 'f32'}}
+  nv.global_reduce max %x to %p[%o] : tensor<64xf32>, tensor<64xi64>
+  return
+}

@@ -157,3 +157,53 @@ func.func @scales(%s: !nv.memdesc<192xf32>, %i: i32, %p: i64) -> tensor<64xf32> 
   %z = nv.keep %x : tensor<64xf32>
   return %z : tensor<64xf32>
 }
+
+// CHECK-LABEL: func.func private @plain
+// CHECK-SAME: tensor<16x8xf32, #nv.mma_acc<rows = 1, columns = 4>>
+// CHECK-SAME: tensor<16x16xbf16, #nv.mma_a<rows = 1, columns = 4>>
+// CHECK-SAME: tensor<16x32xbf16, #nv.mma_b<rows = 2, columns = 2>>
+func.func private @plain(tensor<16x8xf32, #nv.mma_acc<rows = 1, columns = 4>>, tensor<16x16xbf16, #nv.mma_a<rows = 1, columns = 4>>,
+                         tensor<16x32xbf16, #nv.mma_b<rows = 2, columns = 2>>)
+
+// CHECK-LABEL: func.func @tiles
+func.func @tiles(%t: tensor<1024xf32>, %u: tensor<64x32xf32>, %a: tensor<16x32xbf16>, %b: tensor<32x8xbf16>, %c: tensor<16x8xf32>,
+                 %scratch: !nv.memdesc<64xi8>) {
+  // CHECK: nv.reduce add %{{.*}} dim(0) : tensor<1024xf32> -> f32
+  %s = nv.reduce add %t dim(0) : tensor<1024xf32> -> f32
+  // CHECK: nv.reduce max %{{.*}} dim(0) scratch(%{{.*}} : !nv.memdesc<64xi8>) : tensor<64x32xf32> -> tensor<32xf32>
+  %m = nv.reduce max %u dim(0) scratch(%scratch : !nv.memdesc<64xi8>) : tensor<64x32xf32> -> tensor<32xf32>
+  // CHECK: nv.scan add %{{.*}} dim(0) : tensor<1024xf32>
+  %p = nv.scan add %t dim(0) : tensor<1024xf32>
+  // CHECK: nv.scan min %{{.*}} dim(1) reverse scratch(%{{.*}} : !nv.memdesc<64xi8>) : tensor<64x32xf32>
+  %q = nv.scan min %u dim(1) reverse scratch(%scratch : !nv.memdesc<64xi8>) : tensor<64x32xf32>
+  // CHECK: nv.trans %{{.*}} [1, 0] : tensor<64x32xf32> -> tensor<32x64xf32>
+  %v = nv.trans %u [1, 0] : tensor<64x32xf32> -> tensor<32x64xf32>
+  // CHECK: nv.reshape %{{.*}} : tensor<64x32xf32> -> tensor<2048xf32>
+  %w = nv.reshape %u : tensor<64x32xf32> -> tensor<2048xf32>
+  // CHECK: nv.mma %{{.*}}, %{{.*}}, %{{.*}} : tensor<16x32xbf16>, tensor<32x8xbf16>, tensor<16x8xf32>
+  %d = nv.mma %a, %b, %c : tensor<16x32xbf16>, tensor<32x8xbf16>, tensor<16x8xf32>
+  // CHECK: nv.program_id 1
+  %i = nv.program_id 1
+  // CHECK: nv.num_programs 2
+  %n = nv.num_programs 2
+  return
+}
+
+// CHECK-LABEL: func.func @places
+func.func @places(%p: i64, %o: tensor<64x64xi32>, %m: tensor<64x64xi1>, %z: tensor<64x64xbf16>, %s: !nv.memdesc<64x64xbf16>, %b: !nv.barrier) {
+  // CHECK: nv.global_load %{{.*}}[%{{.*}}] mask(%{{.*}} : tensor<64x64xi1>) other(%{{.*}} : tensor<64x64xbf16>) cache(evict_first) : tensor<64x64xi32> -> tensor<64x64xbf16>
+  %x = nv.global_load %p[%o] mask(%m : tensor<64x64xi1>) other(%z : tensor<64x64xbf16>) cache(evict_first) : tensor<64x64xi32> -> tensor<64x64xbf16>
+  // CHECK: nv.global_store %{{.*}} to %{{.*}}[%{{.*}}] cache(evict_first) : tensor<64x64xbf16>, tensor<64x64xi32>
+  nv.global_store %x to %p[%o] cache(evict_first) : tensor<64x64xbf16>, tensor<64x64xi32>
+  // CHECK: nv.global_reduce add %{{.*}} to %{{.*}}[%{{.*}}] mask(%{{.*}} : tensor<64x64xi1>) : tensor<64x64xbf16>, tensor<64x64xi32>
+  nv.global_reduce add %x to %p[%o] mask(%m : tensor<64x64xi1>) : tensor<64x64xbf16>, tensor<64x64xi32>
+  // CHECK: nv.cp_async %{{.*}}[%{{.*}}] mask(%{{.*}} : tensor<64x64xi1>) to %{{.*}} : tensor<64x64xi32>, <64x64xbf16>
+  nv.cp_async %p[%o] mask(%m : tensor<64x64xi1>) to %s : tensor<64x64xi32>, !nv.memdesc<64x64xbf16>
+  // CHECK: nv.cp_async.commit
+  nv.cp_async.commit
+  // CHECK: nv.cp_async.wait 1
+  nv.cp_async.wait 1
+  // CHECK: nv.cp_async.arrive %{{.*}}
+  nv.cp_async.arrive %b
+  return
+}

@@ -80,7 +80,7 @@ func.func @budgets(%b: !llvm.ptr<3>) attributes {nv.threads = 384 : i64, nv.max_
 // CHECK-LABEL: func.func @range
 func.func @range(%x: i32, %p: !llvm.ptr) attributes {nv.threads = 192 : i64, nv.max_registers = 255 : i64} {
   // CHECK-NOT: nvvm.mbarrier.init
-  // CHECK: nvvm.barrier{{$}}
+  // CHECK-NOT: nvvm.barrier
   // CHECK: %[[FROM:.*]] = arith.cmpi uge, %[[WARP:.*]], %c4_i32
   // CHECK: %[[TO:.*]] = arith.cmpi ult, %[[WARP]], %c6_i32
   // CHECK: %[[IN:.*]] = arith.andi %[[FROM]], %[[TO]]
@@ -94,6 +94,21 @@ func.func @range(%x: i32, %p: !llvm.ptr) attributes {nv.threads = 192 : i64, nv.
     warp.role @scale warps(1) replicas(2) attributes {nv.first_warp = 4 : i64} {
       %r = warp.replica_index
       llvm.store %r, %p : i32, !llvm.ptr
+    }
+  }
+  return
+}
+
+// -----
+
+// One role is the whole kernel: no barrier, no branch, no warp index.
+// CHECK-LABEL: func.func @plain
+func.func @plain(%x: i32, %p: !llvm.ptr) attributes {nv.threads = 128 : i64, nv.max_registers = 255 : i64} {
+  // CHECK-NEXT: llvm.store
+  // CHECK-NEXT: return
+  warp.specialize {
+    warp.role @main warps(4) attributes {nv.first_warp = 0 : i64} {
+      llvm.store %x, %p : i32, !llvm.ptr
     }
   }
   return

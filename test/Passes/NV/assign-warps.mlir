@@ -49,3 +49,17 @@ func.func @barriers() {
   }
   return
 }
+
+// -----
+
+// One warp that works on tiles needs all its lanes, which nothing shows once tiles are scalars.
+// CHECK-LABEL: func.func @whole_warp
+func.func @whole_warp(%t: tensor<64xf32>) {
+  warp.specialize {
+    // CHECK: warp.role @main warps(1) attributes {nv.first_warp = 0 : i64, nv.single_thread = false}
+    warp.role @main warps(1) {
+      %s = nv.reduce add %t dim(0) : tensor<64xf32> -> f32
+    }
+  }
+  return
+}

@@ -70,3 +70,14 @@ func.func @other_use(%A: !tile.desc<32x32xbf16>) -> !tile.desc<32x32xbf16> attri
   // expected-error@+1 {{descriptor: expected to be used by TMA copies only}}
   return %A : !tile.desc<32x32xbf16>
 }
+
+// -----
+
+// A plain kernel gives its grid as expressions of its arguments; what the code relies on is checked at launch.
+// CHECK-LABEL: func.func @plain
+// CHECK-SAME: arguments = [{divisible = 16 : i64, element = "bf16", kind = "pointer", name = "x"}, {element = "i32", kind = "scalar", name = "arg1"}]
+// CHECK-SAME: grid = {persistent = false, x = {argument = 1 : i64}, y = 2 : i64}
+func.func @plain(%x: i64 {tile.name = "x", tile.pointer = bf16, tile.divisibility = 16 : i32}, %n: i32)
+    attributes {tile.kernel, warp.launch = #warp.launch<persistent = false>, nv.grid = [{argument = 1}, 2]} {
+  return
+}

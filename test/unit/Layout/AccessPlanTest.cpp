@@ -316,6 +316,30 @@ TEST(GlobalAccess, Plans) {
   expectError(globalAccessPlan(acc, 32, 1, 2, false), "at least 4 bytes");
 }
 
+TEST(AccessPlans, RegisterRuns) {
+  // Four neighbours in each thread; eight are not to be had, and none along the other dimension.
+  RegisterLayout regs = get(RegisterLayout::blocked({8, 256}, {1, 4}, {1, 32}, {2, 1}, {1, 0}));
+  for (int64_t count : {4, 8}) {
+    auto runs = registerRuns(regs, 1, count);
+    ASSERT_EQ(runs.size() * 4, regs.registersPerThread());
+    for (const auto &run : runs)
+      for (unsigned warp = 0; warp < 2; ++warp)
+        for (unsigned lane = 0; lane < 32; ++lane) {
+          Index first = regs.indexOf(run[0], lane, warp);
+          EXPECT_EQ(first[1] % 4, 0);
+          for (int i = 1; i < 4; ++i) {
+            Index next = first;
+            next[1] += i;
+            EXPECT_EQ(regs.indexOf(run[i], lane, warp), next);
+          }
+        }
+  }
+  for (const auto &run : registerRuns(regs, 0, 2))
+    EXPECT_EQ(run.size(), 1u);
+  // Pairs of the accumulator's columns.
+  EXPECT_EQ(registerRuns(get(RegisterLayout::wgmmaAccumulator({64, 16}, 4)), 1, 4).front().size(), 2u);
+}
+
 TEST(BankReports, SeeConflicts) {
   // Without a swizzle the eight rows of a matrix in a 128-byte wide tile meet in the same banks.
   RegisterLayout regs = get(RegisterLayout::wgmmaAccumulator({64, 64}, 4));

@@ -107,6 +107,33 @@ TEST(NamedLayouts, MmaFragments) {
   });
 }
 
+// Warps r + rows * c: r along M, c along N, each column of warps 8 columns further.
+TEST(NamedLayouts, MmaFragmentsOverColumns) {
+  for (int rows : {1, 2})
+    for (int columns : {2, 4}) {
+      check(get(RegisterLayout::mmaAccumulator({16 * rows, 16 * columns}, rows, columns)),
+            [&](int i, int t, int w) {
+              int64_t block = i / 4 * columns + w / rows;
+              i %= 4;
+              return Pair(16 * (w % rows) + t / 4 + 8 * (i >> 1), 8 * block + 2 * (t % 4) + (i & 1));
+            });
+      check(get(RegisterLayout::mmaOperandA({16 * rows, 32}, 16, rows, columns)),
+            [&](int element, int t, int w) {
+              int r = element / 2 % 4, b = element % 2;
+              return Pair(16 * (w % rows) + t / 4 + 8 * (r & 1),
+                          2 * (t % 4) + b + 8 * (r >> 1) + 16 * (element / 8));
+            });
+      check(get(RegisterLayout::mmaOperandB({32, 16 * columns}, 16, rows, columns)),
+            [&](int element, int t, int w) {
+              int r = element / 2 % 2, b = element % 2, rest = element / 4;
+              return Pair(2 * (t % 4) + b + 8 * r + 16 * (rest % 2),
+                          8 * (rest / 2 * columns + w / rows) + t / 4);
+            });
+    }
+  expectError(RegisterLayout::mmaAccumulator({16, 24}, 1, 3), "needs a power of two");
+  expectError(RegisterLayout::mmaAccumulator({16, 24}, 1, 2), "mma accumulator");
+}
+
 TEST(NamedLayouts, TensorMemoryLoads) {
   // (lane, column) of register r of lane t, PTX ISA 9.7.16.2.3.
   auto place = [](TmemShape shape, int r, int t) -> Pair {
