@@ -49,40 +49,79 @@ LinearForm LinearForm::of(Value value) {
     if (a.terms.empty() || b.terms.empty())
       return a.terms.empty() ? LinearForm().add(b, a.constant) : LinearForm().add(a, b.constant);
   }
-  if (isa_and_nonnull<nv::SplatOp, nv::BroadcastOp, arith::IndexCastOp, arith::ExtSIOp>(def))
+  if (isa_and_nonnull<arith::DivUIOp, arith::DivSIOp, arith::FloorDivSIOp, arith::CeilDivUIOp,
+                      arith::CeilDivSIOp>(def))
+    if (auto divisor = constantOf(def->getOperand(1)); divisor && *divisor > 0)
+      if (auto exact = of(def->getOperand(0)).dividedBy(*divisor))
+        return *exact;
+  if (isa_and_nonnull<nv::SplatOp, arith::IndexCastOp, arith::ExtSIOp>(def))
     return of(def->getOperand(0));
+  if (auto broadcast = dyn_cast_or_null<nv::BroadcastOp>(def)) {
+    // What had one dimension now lies along the other one.
+    LinearForm source = of(broadcast.getSource()), result;
+    result.constant = source.constant;
+    for (auto [term, coefficient] : source.list()) {
+      bool line = term.isTile() && cast<RankedTensorType>(term.value.getType()).getRank() == 1;
+      result.terms[{term.value, line ? 1 - static_cast<int>(broadcast.getDim()) : term.axis}] =
+          coefficient;
+    }
+    return result;
+  }
   LinearForm form;
-  form.terms[value] = 1;
+  auto tile = dyn_cast<RankedTensorType>(value.getType());
+  form.terms[{value, tile && tile.getRank() == 1 ? 0 : -1}] = 1;
   return form;
+}
+
+std::optional<Term::Position> Term::position() const {
+  auto index = value.getDefiningOp<nv::IndexOp>();
+  if (!index)
+    return std::nullopt;
+  int64_t dim = index.getDim();
+  return Position{index.getType().getRank() == 1 ? axis : dim, index.getType().getDimSize(dim)};
+}
+
+SmallVector<std::pair<Term, int64_t>> LinearForm::list() const {
+  SmallVector<std::pair<Term, int64_t>> result;
+  for (auto [key, coefficient] : terms)
+    result.push_back({Term{key.first, key.second}, coefficient});
+  return result;
 }
 
 LinearForm &LinearForm::add(const LinearForm &other, int64_t factor) {
   constant += factor * other.constant;
-  for (auto [value, coefficient] : other.terms)
-    terms[value] += factor * coefficient;
+  for (auto [key, coefficient] : SmallVector<std::pair<std::pair<Value, int>, int64_t>>(
+           other.terms.begin(), other.terms.end()))
+    terms[key] += factor * coefficient;
   terms.remove_if([](auto &term) { return term.second == 0; });
   return *this;
 }
 
-int64_t LinearForm::coefficientOf(Value value) const { return terms.lookup(value); }
+int64_t LinearForm::coefficientOf(Value value, int axis) const {
+  return terms.lookup({value, axis});
+}
 
-void LinearForm::substitute(Value value, const LinearForm &form) {
-  int64_t coefficient = coefficientOf(value);
-  terms.erase(value);
+void LinearForm::substitute(const Term &term, const LinearForm &form) {
+  int64_t coefficient = coefficientOf(term.value, term.axis);
+  erase(term);
   add(form, coefficient);
+}
+
+std::optional<LinearForm> LinearForm::dividedBy(int64_t divisor) const {
+  LinearForm result = of(constant / divisor);
+  if (constant % divisor)
+    return std::nullopt;
+  for (auto [key, coefficient] : terms) {
+    if (coefficient % divisor)
+      return std::nullopt;
+    result.terms[key] = coefficient / divisor;
+  }
+  return result;
 }
 
 Iterations Iterations::of(scf::ForOp loop) {
   return {loop.getInductionVar(), LinearForm::of(loop.getLowerBound()),
           LinearForm::of(loop.getUpperBound())};
-}
-
-/// Positions along a dimension: from zero to the extent.
-static std::optional<int64_t> extentOf(Value value) {
-  auto index = value.getDefiningOp<nv::IndexOp>();
-  if (!index)
-    return std::nullopt;
-  return index.getType().getDimSize(index.getDim());
 }
 
 /// True for the number of tiles of a loop over tiles that `where` is in: there is at least one.
@@ -94,94 +133,101 @@ static bool countsTilesAround(Value value, Operation *where) {
   return false;
 }
 
-/// Replaces `value` in `form` by its least (coefficient above zero) or greatest value.
-static bool bound(LinearForm &form, Value value, const Iterations *iterations,
-                  Operation *where = nullptr) {
-  int64_t coefficient = form.coefficientOf(value);
-  bool least = coefficient > 0;
-  if (least && countsTilesAround(value, where)) {
-    form.substitute(value, LinearForm::of(1));
+static bool prove(LinearForm form, const Iterations *iterations, unsigned left,
+                  Operation *where = nullptr);
+
+/// What a signed quotient is rounded from is not negative: in general, or because the loop would not
+/// run (a quotient of something negative is at most zero).
+static bool isRoundedDown(const LinearForm &dividend, Value quotient, const Iterations *iterations,
+                          unsigned left, Operation *where) {
+  if (prove(dividend, nullptr, left, where))
     return true;
-  }
-  auto range = [&](int64_t low, int64_t high) {
-    form.substitute(value, LinearForm::of(least ? low : high));
+  if (!iterations || iterations->upper.coefficientOf(quotient) <= 0)
+    return false;
+  LinearForm none = iterations->lower, upper = iterations->upper;
+  upper.substitute({quotient}, LinearForm::of(0));
+  return prove(none.add(upper, -1), nullptr, left, where);
+}
+
+/// Replaces `term` of `form` by its least (coefficient above zero) or greatest value.
+static bool bound(LinearForm &form, Term term, const Iterations *iterations, unsigned left,
+                  Operation *where) {
+  Value value = term.value;
+  int64_t coefficient = form.coefficientOf(value, term.axis);
+  bool least = coefficient > 0;
+  auto become = [&](const LinearForm &by) {
+    form.substitute(term, by);
     return true;
   };
-  if (auto extent = extentOf(value))
-    return range(0, *extent - 1);
-  if (iterations && value == iterations->variable) {
-    LinearForm end = least ? iterations->lower : LinearForm::of(-1).add(iterations->upper);
-    form.substitute(value, end);
-    return true;
-  }
+  if (least && countsTilesAround(value, where))
+    return become(LinearForm::of(1));
+  if (auto position = term.position())
+    return become(LinearForm::of(least ? 0 : position->extent - 1));
+  if (iterations && value == iterations->variable)
+    return become(least ? iterations->lower : LinearForm::of(-1).add(iterations->upper));
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     Operation *parent = argument.getOwner()->getParentOp();
     if (auto loop = dyn_cast<scf::ForOp>(parent); loop && value == loop.getInductionVar()) {
       Iterations own = Iterations::of(loop);
-      form.substitute(value, least ? own.lower : LinearForm::of(-1).add(own.upper));
-      return true;
+      return become(least ? own.lower : LinearForm::of(-1).add(own.upper));
     }
     if (auto tiles = dyn_cast<warp::ForEachTileOp>(parent)) {
       Value count = argument.getArgNumber() == 0 ? tiles.getM() : tiles.getN();
-      form.substitute(value,
-                      least ? LinearForm::of(0) : LinearForm::of(-1).add(LinearForm::of(count)));
-      return true;
+      return become(least ? LinearForm::of(0) : LinearForm::of(-1).add(LinearForm::of(count)));
     }
     return false;
   }
   Operation *def = value.getDefiningOp();
-  if (isa_and_nonnull<warp::ReplicaIndexOp>(def))
-    return range(0, def->getParentOfType<warp::RoleOp>().getReplicas() - 1);
+  if (isa_and_nonnull<warp::ReplicaIndexOp>(def)) {
+    int64_t replicas = def->getParentOfType<warp::RoleOp>().getReplicas();
+    return become(LinearForm::of(least ? 0 : replicas - 1));
+  }
   if (isa_and_nonnull<arith::RemUIOp>(def))
     if (auto divisor = constantOf(def->getOperand(1)))
-      return range(0, *divisor - 1);
+      return become(LinearForm::of(least ? 0 : *divisor - 1));
   bool up = isa_and_nonnull<arith::CeilDivUIOp, arith::CeilDivSIOp>(def);
-  if (up || isa_and_nonnull<arith::DivUIOp, arith::FloorDivSIOp>(def)) {
-    // dividend - (divisor - 1) <= quotient * divisor <= dividend, or as much higher, rounded up.
-    auto divisor = constantOf(def->getOperand(1));
-    LinearForm dividend = LinearForm::of(def->getOperand(0));
-    if (divisor && *divisor > 0 && coefficient % *divisor == 0) {
-      int64_t factor = coefficient / *divisor;
-      form.terms.erase(value);
-      form.add(dividend, factor);
-      if (least != up)
-        form.constant += (up ? factor : -factor) * (*divisor - 1);
-      return true;
-    }
-    if (least && isa<arith::DivUIOp, arith::CeilDivUIOp>(def)) { // not negative
-      form.terms.erase(value);
-      return true;
-    }
+  if (!up && !isa_and_nonnull<arith::DivUIOp, arith::DivSIOp, arith::FloorDivSIOp>(def))
+    return false;
+  // dividend - (divisor - 1) <= quotient * divisor <= dividend, or as much higher, rounded up.
+  auto divisor = constantOf(def->getOperand(1));
+  LinearForm dividend = LinearForm::of(def->getOperand(0));
+  if (isa<arith::DivSIOp>(def) && !isRoundedDown(dividend, value, iterations, left / 2, where))
+    return false;
+  if (divisor && *divisor > 0 && coefficient % *divisor == 0) {
+    int64_t factor = coefficient / *divisor;
+    form.erase(term);
+    form.add(dividend, factor);
+    if (least != up)
+      form.constant += (up ? factor : -factor) * (*divisor - 1);
+    return true;
   }
-  return false;
+  return least && isa<arith::DivUIOp, arith::CeilDivUIOp>(def) && become(LinearForm::of(0));
+}
+
+static bool isExtremum(Value value) {
+  return isa_and_nonnull<arith::MaxSIOp, arith::MaxUIOp, arith::MinSIOp, arith::MinUIOp>(
+      value.getDefiningOp());
 }
 
 static bool prove(LinearForm form, const Iterations *iterations, unsigned left,
-                  Operation *where = nullptr) {
+                  Operation *where) {
   while (!form.terms.empty() && left-- > 0) {
     bool changed = false;
-    for (auto [value, coefficient] :
-         SmallVector<std::pair<Value, int64_t>>(form.terms.begin(), form.terms.end())) {
-      Operation *def = value.getDefiningOp();
-      if (isa_and_nonnull<arith::MaxSIOp, arith::MaxUIOp, arith::MinSIOp, arith::MinUIOp>(def)) {
-        // The value is one of the two: the claim holds if it does for either, and for the one that
-        // bounds it from the right side one of them is enough.
+    for (auto [term, coefficient] : form.list()) {
+      if (isExtremum(term.value)) {
+        // The value is one of the two: the claim holds if it does for both; for the one of them that
+        // bounds it from the right side one is enough.
+        Operation *def = term.value.getDefiningOp();
         bool isMax = isa<arith::MaxSIOp, arith::MaxUIOp>(def), either = isMax == (coefficient > 0);
         bool holds[2];
         for (unsigned i : {0, 1}) {
-          LinearForm one = form, with = LinearForm::of(def->getOperand(i));
-          one.substitute(value, with);
-          Iterations copy;
-          if (iterations) {
-            copy = *iterations;
-            copy.lower.substitute(value, with);
-            copy.upper.substitute(value, with);
-          }
-          holds[i] = prove(one, iterations ? &copy : nullptr, left / 2, where);
+          LinearForm one = form;
+          one.substitute(term, LinearForm::of(def->getOperand(i)));
+          holds[i] = prove(one, iterations, left / 2, where);
         }
         return either ? holds[0] || holds[1] : holds[0] && holds[1];
       }
-      if (bound(form, value, iterations, where)) {
+      if (bound(form, term, iterations, left, where)) {
         changed = true;
         break;
       }
@@ -197,16 +243,15 @@ bool schedule::isNonNegative(const LinearForm &form, const Iterations *iteration
     return prove(form, nullptr, budget);
   // Bounds of the loop first: they may contain a maximum that decides both.
   for (const LinearForm *limit : {&iterations->lower, &iterations->upper})
-    for (auto [value, coefficient] : limit->terms) {
-      Operation *def = value.getDefiningOp();
-      if (!isa_and_nonnull<arith::MaxSIOp, arith::MaxUIOp, arith::MinSIOp, arith::MinUIOp>(def))
+    for (auto [term, coefficient] : limit->list()) {
+      if (!isExtremum(term.value))
         continue;
-      for (Value operand : def->getOperands()) {
+      for (Value operand : term.value.getDefiningOp()->getOperands()) {
         LinearForm with = LinearForm::of(operand), one = form;
-        one.substitute(value, with);
+        one.substitute(term, with);
         Iterations copy = *iterations;
-        copy.lower.substitute(value, with);
-        copy.upper.substitute(value, with);
+        copy.lower.substitute(term, with);
+        copy.upper.substitute(term, with);
         if (!isNonNegative(one, &copy))
           return false;
       }
@@ -218,11 +263,13 @@ bool schedule::isNonNegative(const LinearForm &form, const Iterations *iteration
 }
 
 std::optional<LinearForm> schedule::leastOverElements(LinearForm form) {
-  for (auto [value, coefficient] :
-       SmallVector<std::pair<Value, int64_t>>(form.terms.begin(), form.terms.end()))
-    if (isa<RankedTensorType>(value.getType()))
-      if (!extentOf(value) || !bound(form, value, nullptr))
+  for (auto [term, coefficient] : form.list())
+    if (term.isTile()) {
+      auto position = term.position();
+      if (!position)
         return std::nullopt;
+      form.substitute(term, LinearForm::of(coefficient > 0 ? 0 : position->extent - 1));
+    }
   return form;
 }
 

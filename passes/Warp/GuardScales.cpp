@@ -32,6 +32,16 @@ using namespace tileloom::warp;
 
 namespace {
 
+/// Looks through a choice between a value and a constant, as for rows that are empty so far.
+Value chosen(Value value) {
+  if (auto select = value.getDefiningOp<arith::SelectOp>())
+    for (auto [one, other] : {std::pair(select.getTrueValue(), select.getFalseValue()),
+                              std::pair(select.getFalseValue(), select.getTrueValue())})
+      if (matchPattern(one, m_Constant()))
+        return other;
+  return value;
+}
+
 /// A value carried by the loop that is next the maximum or minimum of itself and something else.
 bool isExtremum(scf::ForOp loop, BlockArgument argument, Value next) {
   if (argument.getArgNumber() == 0 ||
@@ -51,6 +61,7 @@ struct Ratio {
   mutable scf::ForOp loop;
 
   bool settles(Value a, Value b) const {
+    a = chosen(a), b = chosen(b);
     for (auto [old, next] : {std::pair(a, b), std::pair(b, a)})
       if (auto argument = dyn_cast<BlockArgument>(old);
           argument && argument.getOwner() == loop.getBody() && isExtremum(loop, argument, next))

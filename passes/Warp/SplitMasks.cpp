@@ -87,8 +87,8 @@ std::optional<Mask> maskOf(arith::SelectOp select, scf::ForOp loop) {
     std::optional<LinearForm> least = schedule::leastOverElements(form);
     if (!least)
       return std::nullopt;
-    for (auto [value, coefficient] : least->terms)
-      if (value != loop.getInductionVar() && !isScalarOutside(value, loop))
+    for (auto [term, coefficient] : least->list())
+      if (term.value != loop.getInductionVar() && !isScalarOutside(term.value, loop))
         return std::nullopt;
     mask.bounds.push_back(*least);
   }
@@ -101,11 +101,11 @@ Value constant(OpBuilder &builder, Location loc, int64_t value) {
 
 Value materialise(OpBuilder &builder, Location loc, const LinearForm &form) {
   Value sum;
-  for (auto [value, coefficient] : form.terms) {
-    Value term = value;
+  for (auto [term, coefficient] : form.list()) {
+    Value value = term.value;
     if (coefficient != 1)
-      term = arith::MulIOp::create(builder, loc, value, constant(builder, loc, coefficient));
-    sum = sum ? arith::AddIOp::create(builder, loc, sum, term).getResult() : term;
+      value = arith::MulIOp::create(builder, loc, value, constant(builder, loc, coefficient));
+    sum = sum ? arith::AddIOp::create(builder, loc, sum, value).getResult() : value;
   }
   if (sum && form.constant == 0)
     return sum;
@@ -121,21 +121,22 @@ void simplify(arith::CmpIOp compare) {
   if (!type || !type.getElementType().isInteger(32) || !conjuncts(compare.getResult(), forms))
     return;
   LinearForm rest = forms.front();
-  nv::IndexOp below, above; // with coefficients -1 and 1
-  for (auto [value, coefficient] : forms.front().terms) {
-    if (value.getType().isInteger(32))
+  Value below, above; // positions with coefficients -1 and 1
+  OpBuilder builder(compare);
+  Location loc = compare.getLoc();
+  for (auto [term, coefficient] : forms.front().list()) {
+    if (term.value.getType().isInteger(32))
       continue;
-    auto index = value.getDefiningOp<nv::IndexOp>();
-    nv::IndexOp &place = coefficient < 0 ? below : above;
-    if (!index || index.getType() != type || std::abs(coefficient) != 1 || place)
+    auto position = term.position();
+    Value &place = coefficient < 0 ? below : above;
+    if (!position || position->axis >= type.getRank() ||
+        position->extent != type.getDimSize(position->axis) || std::abs(coefficient) != 1 || place)
       return;
-    place = index;
-    rest.terms.erase(value);
+    place = nv::IndexOp::create(builder, loc, type, position->axis);
+    rest.erase(term);
   }
   if (!below && !above)
     return;
-  OpBuilder builder(compare);
-  Location loc = compare.getLoc();
   LinearForm bound = below ? rest : LinearForm().add(rest, -1);
   Value limit =
       nv::SplatOp::create(builder, loc, type, materialise(builder, loc, bound));
@@ -143,7 +144,7 @@ void simplify(arith::CmpIOp compare) {
     limit = arith::AddIOp::create(builder, loc, above, limit);
   auto predicate = below ? arith::CmpIPredicate::sle : arith::CmpIPredicate::sge;
   Value result = arith::CmpIOp::create(builder, loc, predicate,
-                                       below ? below.getResult() : above.getResult(), limit);
+                                       below ? below : above, limit);
   compare.replaceAllUsesWith(result);
   compare.erase();
 }
@@ -162,7 +163,7 @@ struct Splitter {
   /// which it does not (negative).
   Value turningPoint(LinearForm bound) {
     int64_t coefficient = bound.coefficientOf(loop.getInductionVar());
-    bound.terms.erase(loop.getInductionVar());
+    bound.erase({loop.getInductionVar()});
     if (coefficient > 0) // i >= ceil(-rest / coefficient)
       return floorDivide(materialise(LinearForm::of(coefficient - 1).add(bound, -1)), coefficient);
     Value last = floorDivide(materialise(bound), -coefficient); // i <= floor(rest / -coefficient)

@@ -115,3 +115,42 @@ func.func @always(%n: i32, %p: i64) {
   }
   return
 }
+
+// -----
+
+!t = tensor<64x128xf32>
+!r = tensor<64xf32>
+
+// Rows without an element yet have their maximum replaced by zero: the vote is on the power all the same.
+// CHECK-LABEL: @empty_rows
+// CHECK: %[[POWER:.*]] = arith.mulf %{{.*}}, %{{.*}} : tensor<64xf32>
+// CHECK: arith.cmpf une, %[[POWER]]
+// CHECK: nv.warp_any
+func.func @empty_rows(%n: i32, %scale: f32, %p: i64) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  warp.specialize {
+    warp.role @math warps(4) {
+      %s = nv.splat %scale : f32 -> !r
+      %z = arith.constant dense<0.0> : !t
+      %zr = arith.constant dense<0.0> : !r
+      %m0 = arith.constant dense<0xFF800000> : !r
+      %o = nv.index dim(1) : tensor<64x128xi64>
+      scf.for %i = %c0 to %n step %c1 iter_args(%c = %z, %m = %m0) -> (!t, !r) : i32 {
+        %x = nv.global_load %p[%o] : tensor<64x128xi64> -> !t
+        %most = nv.reduce max %x dim(1) : !t -> !r
+        %new = arith.maxnumf %m, %most : !r
+        %empty = arith.cmpf oeq, %new, %m0 : !r
+        %shift = arith.select %empty, %zr, %new : tensor<64xi1>, !r
+        %grown = arith.subf %m, %shift : !r
+        %power = arith.mulf %grown, %s : !r
+        %f = math.exp2 %power : !r
+        %fs = nv.broadcast %f dim(1) : !r -> !t
+        %y = arith.mulf %c, %fs : !t
+        %next = arith.addf %y, %x : !t
+        scf.yield %next, %new : !t, !r
+      }
+    }
+  }
+  return
+}

@@ -168,3 +168,102 @@ func.func @other(%n: i32, %p: i64, %q: i64) {
   }
   return
 }
+
+// -----
+
+!t = tensor<64x64xf32>
+!v = tensor<64xi32>
+!i = tensor<64x64xi32>
+!b = tensor<64x64xi1>
+
+// The triangle of a square tile, whose rows and columns come from one vector of positions: they are not the same. The tile on the
+// diagonal comes first; the others are whole.
+// CHECK-LABEL: @triangle
+// CHECK: %[[END:.*]] = arith.minsi
+// CHECK: scf.for %{{.*}} = %c0_i32 to %[[END]]
+// CHECK-DAG: %[[COLUMNS:.*]] = nv.index dim(1) : tensor<64x64xi32>
+// CHECK-DAG: %[[ROWS:.*]] = nv.index dim(0) : tensor<64x64xi32>
+// CHECK: arith.addi %[[ROWS]]
+// CHECK: arith.cmpi sle, %[[COLUMNS]]
+// CHECK: arith.select
+// CHECK: scf.for %{{.*}} = %[[END]]
+// CHECK-NOT: arith.select
+// CHECK: nv.global_store
+func.func @triangle(%m: i32, %p: i64, %q: i64) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c64 = arith.constant 64 : i32
+  warp.specialize {
+    warp.role @sum warps(4) {
+      %z = arith.constant dense<0.0> : !t
+      %o = nv.index dim(1) : tensor<64x64xi64>
+      %iota = nv.index dim(0) : !v
+      %m0 = arith.muli %m, %c64 : i32
+      %end = arith.addi %m, %c1 : i32
+      %all = scf.for %j = %c0 to %end step %c1 iter_args(%s = %z) -> (!t) : i32 {
+        %x = nv.global_load %p[%o] : tensor<64x64xi64> -> !t
+        %before = arith.subi %m, %j : i32
+        %j0 = arith.muli %before, %c64 : i32
+        %first = nv.splat %j0 : i32 -> !v
+        %column1 = arith.addi %iota, %first : !v
+        %column = nv.broadcast %column1 dim(0) : !v -> !i
+        %firstRow = nv.splat %m0 : i32 -> !v
+        %line1 = arith.addi %iota, %firstRow : !v
+        %line = nv.broadcast %line1 dim(1) : !v -> !i
+        %inside = arith.cmpi sle, %column, %line : !i
+        %y = arith.select %inside, %x, %z : !b, !t
+        %next = arith.addf %s, %y : !t
+        scf.yield %next : !t
+      }
+      nv.global_store %all to %q[%o] : !t, tensor<64x64xi64>
+    }
+  }
+  return
+}
+
+// -----
+
+!t = tensor<64x32xf32>
+!v = tensor<32xi32>
+!i = tensor<64x32xi32>
+!b = tensor<64x32xi1>
+
+// Signed arithmetic, as programs write it: tiles from the end of columns rounded up, in a loop that may not run. All but the first are whole.
+// CHECK-LABEL: @signed
+// CHECK: scf.for
+// CHECK-NOT: arith.select
+// CHECK: nv.global_store
+// CHECK-NOT: scf.for
+func.func @signed(%columns: i32, %p: i64, %q: i64) {
+  %c1 = arith.constant 1 : i32
+  %c31 = arith.constant 31 : i32
+  %c32 = arith.constant 32 : i32
+  warp.specialize {
+    warp.role @sum warps(4) {
+      %z = arith.constant dense<0.0> : !t
+      %o = nv.index dim(1) : tensor<64x32xi64>
+      %iota = nv.index dim(0) : !v
+      %up = arith.addi %columns, %c31 : i32
+      %tiles = arith.divsi %up, %c32 : i32
+      %last = arith.subi %tiles, %c1 : i32
+      %start = arith.muli %last, %c32 : i32
+      %stop = arith.addi %start, %c32 : i32
+      %trips = arith.divsi %stop, %c32 : i32
+      %all = scf.for %j = %c1 to %trips step %c1 iter_args(%s = %z) -> (!t) : i32 {
+        %x = nv.global_load %p[%o] : tensor<64x32xi64> -> !t
+        %back = arith.muli %j, %c32 : i32
+        %n = arith.subi %start, %back : i32
+        %first = nv.splat %n : i32 -> !v
+        %column1 = arith.addi %iota, %first : !v
+        %limit = nv.splat %columns : i32 -> !v
+        %inside1 = arith.cmpi slt, %column1, %limit : !v
+        %inside = nv.broadcast %inside1 dim(0) : tensor<32xi1> -> !b
+        %y = arith.select %inside, %x, %z : !b, !t
+        %next = arith.addf %s, %y : !t
+        scf.yield %next : !t
+      }
+      nv.global_store %all to %q[%o] : !t, tensor<64x32xi64>
+    }
+  }
+  return
+}
