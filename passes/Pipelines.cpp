@@ -8,10 +8,13 @@
 
 #include "passes/Emit/Passes.h"
 #include "passes/NV/Passes.h"
+#include "passes/Tile/Passes.h"
 #include "passes/Warp/Passes.h"
+#include "passes/Warp/RoleStage.h"
 
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -21,7 +24,29 @@ using namespace mlir;
 
 namespace tileloom {
 
+void buildTileStage(OpPassManager &pm, const PipelineOptions &options) {
+  pm.addPass(createInlinerPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(tile::createTileAssignSchedule({options.chip}));
+  pm.addPass(tile::createTileFoldZeroInit());
+  pm.addPass(tile::createTileNormalizeShapes());
+  pm.addPass(createLoopInvariantCodeMotionPass());
+  pm.addPass(createCSEPass());
+}
+
 void buildWarpStage(OpPassManager &pm, const PipelineOptions &options) {
+  pm.addPass(warp::createWarpPartition({options.chip}));
+  pm.addPass(warp::createWarpInsertRings({options.chip}));
+  pm.addPass(warp::createWarpSplitRoles());
+  pm.addPass(warp::createWarpSplitReplicas());
+  pm.addPass(warp::createWarpNarrowTensorMemory());
+  pm.addPass(warp::createWarpPlanBuffers());
+  buildRoleStage(pm);
+  pm.addPass(tile::createTileLowerToNV());
+  pm.addPass(arith::createArithExpandOpsPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
   pm.addPass(warp::createWarpExpandStores());
   pm.addPass(warp::createWarpExpandTileLoops());
   pm.addPass(createCanonicalizerPass());
@@ -35,6 +60,7 @@ void buildWarpStage(OpPassManager &pm, const PipelineOptions &options) {
 
 void buildNVStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(nv::createNVCheckTarget({options.chip}));
+  pm.addPass(nv::createNVResolveBoxes());
   pm.addPass(nv::createNVAssignTensorMemory());
   pm.addPass(nv::createNVAssignLayouts());
   pm.addPass(nv::createNVInsertFences());
@@ -81,6 +107,12 @@ struct CommandLineOptions : PassPipelineOptions<CommandLineOptions> {
 } // namespace
 
 void registerPipelines() {
+  registerRolePipeline();
+  PassPipelineRegistration<CommandLineOptions>(
+      "tileloom-tile", "The tile stage: decide the schedule, normalise",
+      [](OpPassManager &pm, const CommandLineOptions &options) {
+        buildTileStage(pm, options.get());
+      });
   PassPipelineRegistration<CommandLineOptions>(
       "tileloom-warp", "The warp stage: expand, verify the rings, assign stage and phase",
       [](OpPassManager &pm, const CommandLineOptions &options) {

@@ -19,6 +19,9 @@ struct PipelineOptions {
   bool lineInfo = false;       ///< give every function a debug scope, so that PTX has .loc lines
 };
 
+/// Tile programs: the schedule, shapes and sums in the form that the warp stage starts from.
+void buildTileStage(mlir::OpPassManager &pm, const PipelineOptions &options);
+
 /// Roles, buffers and rings: expand what is shorthand, verify the rings, assign stage and phase.
 void buildWarpStage(mlir::OpPassManager &pm, const PipelineOptions &options);
 
@@ -28,7 +31,7 @@ void buildNVStage(mlir::OpPassManager &pm, const PipelineOptions &options);
 /// Everything to the LLVM and NVVM dialects.
 void buildEmitStage(mlir::OpPassManager &pm, const PipelineOptions &options);
 
-/// Registers tileloom-warp, tileloom-nv and tileloom-emit, each with the options of
+/// Registers tileloom-tile, tileloom-warp, tileloom-nv and tileloom-emit, each with the options of
 /// PipelineOptions.
 void registerPipelines();
 

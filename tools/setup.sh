@@ -52,12 +52,16 @@ if ! cmp -s test/requirements.txt "$stamp"; then
   cp test/requirements.txt "$stamp"
 fi
 
-# The assembler: of an installed CUDA toolkit if there is one, else from its Python package.
+# The assembler, and nvcc for the simulator's tests: of an installed CUDA toolkit if there is one, else from their Python packages.
+# A toolkit with ptxas alone is completed.
+if ! PATH="${CUDA_HOME:-/usr/local/cuda}/bin:$PATH" command -v nvcc >/dev/null && ! compgen -G '.venv/lib/python*/site-packages/nvidia/cu13/bin/nvcc' >/dev/null; then
+  echo "setup: installing ptxas and nvcc 13.0 into .venv"
+  .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps nvidia-cuda-nvcc==13.0.88 nvidia-nvvm==13.0.88 \
+    nvidia-cuda-crt==13.0.88 nvidia-cuda-runtime==13.0.96
+  chmod -R +x .venv/lib/python*/site-packages/nvidia/cu13/bin .venv/lib/python*/site-packages/nvidia/cu13/nvvm/bin
+fi
 if ! PATH="${CUDA_HOME:-/usr/local/cuda}/bin:$PATH" command -v ptxas >/dev/null && [[ ! -x .venv/bin/ptxas ]]; then
-  echo "setup: installing ptxas 13.0 into .venv"
-  .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps nvidia-cuda-nvcc==13.0.88
   found=$(find .venv/lib -path '*/bin/ptxas' | head -n 1)
-  chmod +x "$found"
   ln -sf "$(realpath "$found")" .venv/bin/ptxas
 fi
 echo "setup: ready"

@@ -6,6 +6,7 @@
 
 #include "dialects/Tile/Tile.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -16,17 +17,38 @@ using namespace mlir;
 using namespace tileloom::tile;
 
 #include "dialects/Tile/TileDialect.cpp.inc"
+#include "dialects/Tile/TileEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Tile/TileAttrs.cpp.inc"
 #define GET_TYPEDEF_CLASSES
 #include "dialects/Tile/TileTypes.cpp.inc"
 
 void TileDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/Tile/TileAttrs.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/Tile/TileOps.cpp.inc"
+      >();
   addTypes<
 #define GET_TYPEDEF_LIST
 #include "dialects/Tile/TileTypes.cpp.inc"
       >();
 }
 
+Operation *TileDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type,
+                                            Location loc) {
+  auto typed = dyn_cast<TypedAttr>(value);
+  return typed && typed.getType() == type ? arith::ConstantOp::create(builder, loc, type, typed)
+                                          : nullptr;
+}
+
 LogicalResult TileDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  if (attribute.getName() == scheduleAttrName &&
+      (!isa<FunctionOpInterface>(op) || !isa<ScheduleAttr>(attribute.getValue())))
+    return op->emitOpError("'tile.schedule' expected a #tile.schedule attribute on a function");
   if (attribute.getName() != kernelAttrName)
     return success();
   if (!isa<FunctionOpInterface>(op))

@@ -10,15 +10,30 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
 
-#include "dialects/Tile/TileDialect.h.inc"
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include "dialects/Tile/TileDialect.h.inc"
+#include "dialects/Tile/TileEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Tile/TileAttrs.h.inc"
 #define GET_TYPEDEF_CLASSES
 #include "dialects/Tile/TileTypes.h.inc"
+
+#define GET_OP_CLASSES
+#include "dialects/Tile/TileOps.h.inc"
 
 namespace tileloom::tile {
 
 /// Unit attribute of a `func.func` that is a kernel.
 inline constexpr llvm::StringLiteral kernelAttrName = "tile.kernel";
+
+/// The #tile.schedule of a kernel.
+inline constexpr llvm::StringLiteral scheduleAttrName = "tile.schedule";
 
 /// Parses and prints `4x64xbf16` between angle brackets; shared by the shaped types of all
 /// dialects.

@@ -11,11 +11,15 @@ def Tile_Dialect : Dialect {
   let cppNamespace = "::tileloom::tile";
   let summary = "What one block of work computes, without saying who does it.";
   let description = [{
-    Values are layout-free tensors; a kernel is a `func.func` with the unit attribute `tile.kernel`. So far the
-    dialect holds only what the lower levels share with it: the descriptor type of a boxed global tensor.
+    Values are layout-free tensors; a kernel is a `func.func` with the unit attribute `tile.kernel`. Control flow is `scf`, scalars and
+    element-wise operations are `arith` and `math`. See Rationale.md.
+
+    Attributes of kernel arguments: `tile.name` (a string), `tile.pointer` (the element type that an i64 points to), `tile.divisibility`
+    (the argument's value is a multiple of it). `tile.schedule` on a kernel says how to map it to the machine.
   }];
   let useDefaultTypePrinterParser = 1;
-  let hasConstantMaterializer = 0;
+  let useDefaultAttributePrinterParser = 1;
+  let hasConstantMaterializer = 1;
   let hasOperationAttrVerify = 1;
 }
 
@@ -31,6 +35,42 @@ def Tile_DescType : TypeDef<Tile_Dialect, "Desc"> {
     Example: `!tile.desc<128x64xbf16>`, `!tile.desc<1x128x1x64xbf16>`.
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
+def Tile_ScheduleAttr : AttrDef<Tile_Dialect, "Schedule"> {
+  let mnemonic = "schedule";
+  let summary = "How a kernel is mapped to the machine";
+  let description = [{
+    Everything is optional; what is absent is decided by the compiler.
+
+    | field | meaning |
+    |---|---|
+    | `replicas = 2` | math warpgroups that share the work |
+    | `use = "cooperative"` or `"pingpong"` | whether replicas split each tile's rows, or take tiles in turn |
+    | `stages = 4` | depth of the rings that feed the innermost loops |
+    | `registers = 232` | registers per thread of the math role (the load role gets the rest) |
+    | `raster = 16` | rows of tiles that are walked together, for locality in L2 |
+    | `order = "reverse"` | the last tile of the innermost extent first |
+    | `persistent = true` | as many CTAs as the machine holds, or one a tile |
+    | `specialize = "auto"`, `"on"`, `"off"` | roles, or one program for all warps |
+    | `warps = 4` | warps of a kernel without roles |
+    | `skew = "auto"`, `"off"` | overlap of dependent products across iterations |
+    | `fraction = 0.25` | share of the last rows' work that goes before the wait for a product in flight |
+    | `guard = "auto"`, `"off"` | branch around scaling by one |
+    | `epilogue = 128` | columns of a piece that a result is staged and stored in |
+    | `pending = 1` | products left in flight at a wait in the main loop |
+    | `cluster = 2` | CTAs that share loads |
+
+    Example: `tile.schedule = #tile.schedule<replicas = 2, use = "cooperative", stages = 4>`.
+  }];
+  let parameters = (ins "::mlir::DictionaryAttr":$fields);
+  let extraClassDeclaration = [{
+    /// The value of an integer or word field, if it is given.
+    std::optional<int64_t> integer(::llvm::StringRef name) const;
+    std::optional<::llvm::StringRef> word(::llvm::StringRef name) const;
+  }];
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
 }

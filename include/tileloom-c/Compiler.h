@@ -39,7 +39,8 @@ typedef enum TileloomCompileFlags {
   TILELOOM_COMPILE_CUBIN_IF_POSSIBLE = 2, ///< make a cubin too, unless there is no ptxas
   TILELOOM_COMPILE_WERROR_PTXAS = 4,      ///< spills and C75xx/C76xx messages are errors
   TILELOOM_COMPILE_LINE_INFO = 8,         ///< source lines in PTX and cubin
-  TILELOOM_COMPILE_VERIFY = 16 ///< verify the IR after every pass, not only after every stage
+  TILELOOM_COMPILE_VERIFY = 16, ///< verify the IR after every pass, not only after every stage
+  TILELOOM_COMPILE_SAVE_PASSES = 32 ///< also put the IR after every pass into saveTemps/passes
 } TileloomCompileFlags;
 
 /// Set `size` to sizeof(TileloomCompileOptions) and the rest to zero, then what is needed.
@@ -69,6 +70,25 @@ TILELOOM_API const char *tileloomArtifactsGet(TileloomArtifacts *artifacts, uint
                                               size_t *size);
 
 TILELOOM_API void tileloomArtifactsRelease(TileloomArtifacts *artifacts);
+
+/// How long a tile program will take with a schedule. Times of one tile are in clocks of an SM.
+typedef struct TileloomPrediction {
+  double microseconds;
+  double tiles, waves;
+  double productClocks, copyClocks, otherClocks, turnClocks;
+  double bytes; ///< through L2
+  int64_t stages;
+  int64_t raster; ///< a better `raster` than the default, or 0
+  char reason[160]; ///< why the schedule cannot be used; "" if it can
+} TileloomPrediction;
+
+/// Predicts the time of the kernel in `source` (a tile program) on `target`. `schedule`: the text
+/// of a #tile.schedule to use instead of the program's (`#tile.schedule<...>`), or null. `values`:
+/// one for each argument of the kernel, INT64_MIN where it is not known. Returns 0; or 1 if the
+/// program or the schedule is wrong, with the start of the message in `reason`.
+TILELOOM_API int32_t tileloomPredict(const char *source, size_t size, const char *target,
+                                     const char *schedule, const int64_t *values, size_t count,
+                                     TileloomPrediction *prediction);
 
 #ifdef __cplusplus
 }

@@ -167,6 +167,13 @@ TILELOOM_API TileloomStatus tileloomKernelLaunch(TileloomKernel *kernel,
                                                  const TileloomArgument *arguments, size_t count,
                                                  void *stream);
 
+/// As tileloomKernelLaunch, on a grid of three extents (null: the recipe's). For kernels whose
+/// recipe has `"grid": {"given": true}`; instead of the grid that a recipe computes it is taken too.
+TILELOOM_API TileloomStatus tileloomKernelLaunchGrid(TileloomKernel *kernel,
+                                                     const TileloomArgument *arguments,
+                                                     size_t count, const uint32_t *grid,
+                                                     void *stream);
+
 /// Loads the kernel on a device ahead of its first launch. A negative ordinal means the current
 /// one.
 TILELOOM_API TileloomStatus tileloomKernelPreload(TileloomKernel *kernel, int32_t ordinal);
@@ -176,6 +183,10 @@ TILELOOM_API TileloomStatus tileloomKernelEvaluate(TileloomKernel *kernel,
                                                    const TileloomDevice *device,
                                                    const TileloomArgument *arguments, size_t count,
                                                    TileloomLaunch **launch);
+/// The same on a grid of three extents (null: the recipe's).
+TILELOOM_API TileloomStatus tileloomKernelEvaluateGrid(
+    TileloomKernel *kernel, const TileloomDevice *device, const TileloomArgument *arguments,
+    size_t count, const uint32_t *grid, TileloomLaunch **launch);
 TILELOOM_API void tileloomLaunchRelease(TileloomLaunch *launch);
 
 #ifdef __cplusplus

@@ -1,17 +1,18 @@
 //===- Compiler.cpp - C API of the compiler --------------------------------===//
 //
-// Each thread owns a warm MLIR context: making one (dialects, interfaces) costs more than compiling
-// a small kernel. It is remade now and then, because a context never frees the types, attributes
-// and locations of past programs.
+// Options in, artifacts and diagnostics out; see ThreadContext.h for what stays warm between calls.
 //
 //===----------------------------------------------------------------------===//
 #include "tileloom-c/Compiler.h"
+
+#include "ThreadContext.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/Pass/PassManager.h"
 #include "tileloom/Driver/Compile.h"
 #include "tileloom/Driver/Report.h"
-#include "tileloom/InitAll.h"
 #include "tileloom/Target/FatalErrors.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -28,33 +29,21 @@ static_assert(TILELOOM_ARTIFACT_TILE == unsigned(Artifact::Tile) &&
                   TILELOOM_ARTIFACT_CUBIN == unsigned(Artifact::Cubin),
               "the C API and the compiler number artifacts alike");
 
-/// Programs after which a thread's context is remade.
-static constexpr unsigned contextLife = 512;
-
-namespace {
-struct ThreadState {
-  std::unique_ptr<mlir::MLIRContext> context;
-  unsigned uses = 0;
-
-  mlir::MLIRContext &get() {
-    if (!context || ++uses > contextLife) {
-      mlir::DialectRegistry registry;
-      registerAllDialects(registry);
-      context =
-          std::make_unique<mlir::MLIRContext>(registry, mlir::MLIRContext::Threading::DISABLED);
-      context->printOpOnDiagnostic(false);
-      uses = 0;
+/// Writes the IR after every pass that changes it to files below `folder`, one folder a stage.
+static std::function<mlir::LogicalResult(mlir::PassManager &)> savePasses(std::string folder) {
+  return [folder, stage = 0](mlir::PassManager &pm) mutable -> mlir::LogicalResult {
+    if (std::error_code code = llvm::sys::fs::create_directories(folder + "/passes")) {
+      llvm::errs() << "error: cannot make '" << folder << "/passes': " << code.message() << '\n';
+      return mlir::failure();
     }
-    return *context;
-  }
-  /// After a fatal error: the context may be in the middle of anything.
-  void abandon() { (void)context.release(); }
-};
-} // namespace
-
-static ThreadState &threadState() {
-  static thread_local ThreadState state;
-  return state;
+    auto never = [](mlir::Pass *, mlir::Operation *) { return false; };
+    auto always = [](mlir::Pass *, mlir::Operation *) { return true; };
+    pm.enableIRPrintingToFileTree(never, always, /*printModuleScope=*/true,
+                                  /*printAfterOnlyOnChange=*/true,
+                                  /*printAfterOnlyOnFailure=*/false,
+                                  folder + "/passes/" + std::to_string(stage++));
+    return mlir::success();
+  };
 }
 
 /// Options of the C API to the compiler's; a message if they make no sense.
@@ -88,6 +77,8 @@ static std::string convert(const TileloomCompileOptions *given, CompileOptions &
   if (given->ptxasTimeout != 0)
     options.ptxas.timeoutSeconds = given->ptxasTimeout;
   options.saveTemps = given->saveTemps ? given->saveTemps : "";
+  if ((given->flags & TILELOOM_COMPILE_SAVE_PASSES) && !options.saveTemps.empty())
+    options.configure = savePasses(options.saveTemps);
   return {};
 }
 
@@ -99,7 +90,7 @@ static int32_t compile(llvm::StringRef source, const TileloomCompileOptions *giv
     return 1;
   }
   std::string name = given->name ? given->name : "<source>";
-  mlir::MLIRContext &context = threadState().get();
+  mlir::MLIRContext &context = threadContext();
   bool compiled = false;
   std::string fatal;
   auto body = [&] {
@@ -110,7 +101,7 @@ static int32_t compile(llvm::StringRef source, const TileloomCompileOptions *giv
     compiled = mlir::succeeded(compileSource(source, name, context, options, artifacts.result));
   };
   if (!runCatchingFatalErrors(body, fatal)) {
-    threadState().abandon();
+    abandonThreadContext();
     artifacts.diagnostics += name + ": error: fatal error in the compiler: " + fatal + "\n";
     return 1;
   }

@@ -85,6 +85,23 @@ TileloomStatus tileloomKernelLaunch(TileloomKernel *kernel, const TileloomArgume
   return kernel->finish(kernel->kernel->launch(Arguments(arguments, count), stream));
 }
 
+/// The caller's grid in `storage`; null if there is none.
+static const Grid *toGrid(const uint32_t *grid, Grid &storage) {
+  if (!grid)
+    return nullptr;
+  storage = {grid[0], grid[1], grid[2]};
+  return &storage;
+}
+
+TileloomStatus tileloomKernelLaunchGrid(TileloomKernel *kernel, const TileloomArgument *arguments,
+                                        size_t count, const uint32_t *grid, void *stream) {
+  if (llvm::Error error = kernel->check(arguments, count))
+    return kernel->finish(std::move(error));
+  Grid storage;
+  return kernel->finish(
+      kernel->kernel->launch(Arguments(arguments, count), stream, toGrid(grid, storage)));
+}
+
 TileloomStatus tileloomKernelPreload(TileloomKernel *kernel, int32_t ordinal) {
   if (llvm::Error error = kernel->check(nullptr, 0))
     return kernel->finish(std::move(error));
@@ -94,14 +111,21 @@ TileloomStatus tileloomKernelPreload(TileloomKernel *kernel, int32_t ordinal) {
 TileloomStatus tileloomKernelEvaluate(TileloomKernel *kernel, const TileloomDevice *device,
                                       const TileloomArgument *arguments, size_t count,
                                       TileloomLaunch **launch) {
+  return tileloomKernelEvaluateGrid(kernel, device, arguments, count, nullptr, launch);
+}
+
+TileloomStatus tileloomKernelEvaluateGrid(TileloomKernel *kernel, const TileloomDevice *device,
+                                          const TileloomArgument *arguments, size_t count,
+                                          const uint32_t *grid, TileloomLaunch **launch) {
   *launch = nullptr;
   if (llvm::Error error = kernel->check(arguments, count))
     return kernel->finish(std::move(error));
   if (!device)
     return kernel->finish(
         makeError(ErrorKind::Argument, "the device is a null pointer; needed its limits"));
-  llvm::Expected<std::unique_ptr<EvaluatedLaunch>> result =
-      evaluateLaunch(kernel->kernel->recipe(), Arguments(arguments, count), *device);
+  Grid storage;
+  llvm::Expected<std::unique_ptr<EvaluatedLaunch>> result = evaluateLaunch(
+      kernel->kernel->recipe(), Arguments(arguments, count), *device, toGrid(grid, storage));
   if (!result)
     return kernel->finish(result.takeError());
   // `launch` is the first member: the address of the one is the address of the other.

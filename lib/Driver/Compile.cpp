@@ -203,7 +203,8 @@ LogicalResult Compilation::assemble(llvm::StringRef ptx) {
 }
 
 LogicalResult Compilation::run() {
-  if (failed(keepIR(Artifact::Tile)) || failed(runStage("warp", Artifact::Warp, buildWarpStage)) ||
+  if (failed(runStage("tile", Artifact::Tile, buildTileStage)) ||
+      failed(runStage("warp", Artifact::Warp, buildWarpStage)) ||
       failed(runStage("nv", Artifact::NV, buildNVStage)) ||
       failed(runStage("emit", Artifact::LLVM, buildEmitStage)))
     return failure();

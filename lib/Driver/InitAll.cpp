@@ -11,6 +11,7 @@
 #include "passes/Emit/Passes.h"
 #include "passes/NV/Passes.h"
 #include "passes/Pipelines.h"
+#include "passes/Tile/Passes.h"
 #include "passes/Warp/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
@@ -60,6 +61,7 @@ void registerAllPasses() {
     mlir::LLVM::registerDIScopeForLLVMFuncOpPass();
     emit::registerEmitPasses();
     nv::registerNVPasses();
+    tile::registerTilePasses();
     warp::registerWarpPasses();
     registerPipelines();
   });

@@ -33,10 +33,30 @@ static llvm::Expected<Grid> persistentGrid(const Recipe &recipe, llvm::ArrayRef<
   return Grid{static_cast<unsigned>(llvm::alignTo(total, cluster)), 1, 1};
 }
 
-llvm::Expected<Grid> computeGrid(const Recipe &recipe, Arguments arguments,
-                                 int32_t multiprocessors) {
+/// A grid that the caller gave to a kernel that takes one.
+static llvm::Error checkGiven(const Recipe &recipe, const Grid *given) {
+  if (given && recipe.grid.persistent)
+    return makeError(ErrorKind::Launch, "kernel '" + recipe.kernel + "': a grid of (" +
+                                            Twine(given->x) + ", " + Twine(given->y) + ", " +
+                                            Twine(given->z) +
+                                            ") is given; needed none, as the kernel is persistent");
+  if (!given && recipe.grid.given)
+    return makeError(ErrorKind::Launch,
+                     "kernel '" + recipe.kernel + "': no grid is given; needed one at the launch");
+  return llvm::Error::success();
+}
+
+llvm::Expected<Grid> computeGrid(const Recipe &recipe, Arguments arguments, int32_t multiprocessors,
+                                 const Grid *given) {
+  if (llvm::Error error = checkGiven(recipe, given))
+    return error;
   llvm::SmallVector<int64_t, 8> extents;
-  for (const Expression &expression : recipe.grid.extents) {
+  llvm::ArrayRef<Expression> expressions = recipe.grid.extents;
+  if (given) {
+    extents = {int64_t(given->x), int64_t(given->y), int64_t(given->z)};
+    expressions = {};
+  }
+  for (const Expression &expression : expressions) {
     llvm::Expected<int64_t> value = expression.evaluate(arguments);
     if (!value)
       return makeError(ErrorKind::Argument,
@@ -124,12 +144,13 @@ static TileloomParameter describeParameter(const ParameterSpec &parameter) {
 }
 
 llvm::Expected<std::unique_ptr<EvaluatedLaunch>>
-evaluateLaunch(const Recipe &recipe, Arguments arguments, const TileloomDevice &device) {
+evaluateLaunch(const Recipe &recipe, Arguments arguments, const TileloomDevice &device,
+               const Grid *given) {
   if (llvm::Error error = checkArguments(recipe, arguments, device.ordinal))
     return error;
   if (llvm::Error error = checkDevice(recipe, device, "the device"))
     return error;
-  llvm::Expected<Grid> grid = computeGrid(recipe, arguments, device.multiprocessors);
+  llvm::Expected<Grid> grid = computeGrid(recipe, arguments, device.multiprocessors, given);
   if (!grid)
     return grid.takeError();
 

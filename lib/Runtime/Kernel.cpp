@@ -71,7 +71,7 @@ llvm::Expected<LoadedKernel *> Kernel::loaded(Runtime &runtime, ContextState &co
   return loadedKernels.back().get();
 }
 
-llvm::Error Kernel::launch(Arguments arguments, cuda::Stream stream) {
+llvm::Error Kernel::launch(Arguments arguments, cuda::Stream stream, const Grid *grid) {
   llvm::SmallVector<TileloomArgument, 0> placed;
   if (llvm::any_of(arguments, needsPlace)) {
     llvm::Expected<Runtime *> runtime = getRuntime();
@@ -95,7 +95,7 @@ llvm::Error Kernel::launch(Arguments arguments, cuda::Stream stream) {
   llvm::Expected<LoadedKernel *> kernel = loaded(**runtime, *entered->state);
   if (!kernel)
     return kernel.takeError();
-  return (*kernel)->launch(**runtime, theRecipe, arguments, stream);
+  return (*kernel)->launch(**runtime, theRecipe, arguments, stream, grid);
 }
 
 llvm::Error Kernel::preload(int32_t ordinal) {

@@ -215,9 +215,10 @@ llvm::Error LoadedKernel::writeMap(Runtime &runtime, const TileloomTensorMap &ma
 }
 
 llvm::Error LoadedKernel::launch(Runtime &runtime, const Recipe &recipe, Arguments arguments,
-                                 cuda::Stream stream) {
+                                 cuda::Stream stream, const Grid *given) {
   const Driver &driver = runtime.driver();
-  llvm::Expected<Grid> grid = computeGrid(recipe, arguments, context.device.multiprocessors);
+  llvm::Expected<Grid> grid =
+      computeGrid(recipe, arguments, context.device.multiprocessors, given);
   if (!grid)
     return grid.takeError();
   if (grid->empty())

@@ -178,8 +178,11 @@ static void parseLaunch(const JsonReader &json, Recipe &recipe) {
     if (grid["tiles"].present()) // else the kernel counts its tiles itself
       for (const JsonReader &item : grid["tiles"].items(1, 16))
         recipe.grid.extents.push_back(parseExpression(item, recipe.arguments));
+  } else if (grid["given"].booleanOr(false)) {
+    grid.onlyKeys({"persistent", "given"});
+    recipe.grid.given = true;
   } else {
-    grid.onlyKeys({"persistent", "x", "y", "z"});
+    grid.onlyKeys({"persistent", "given", "x", "y", "z"});
     if (!grid["x"].present())
       grid["x"].fail("an expression");
     for (const char *axis : {"x", "y", "z"}) {

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Access.h"
+#include "tileloom/Simulator/Swizzle.h"
 
 #include <cstdio>
 
@@ -149,6 +150,8 @@ static AccessRecord recordOf(Warp &w, const Actor &actor) {
   r.warp = uint16_t(w.id);
   r.globalCta = uint32_t(w.cta->linear);
   r.async = actor.async;
+  r.layout = actor.layout;
+  r.warpEpoch = w.syncs;
   r.what = opcodeName(w, actor);
   return r;
 }
@@ -186,6 +189,16 @@ static void reportConflict(Warp &w, const AccessCheck &check, const SharedPlace 
   case Conflict::ReadWrite:
     text = me + " overwrites " + at + ", which may still be read by " + other;
     break;
+  case Conflict::Fellow:
+    text = me + " reads " + at + ", which another lane of the warp wrote by " + other +
+           "; nothing has synchronised the warp since (bar.warp.sync, or a barrier)";
+    break;
+  case Conflict::Layout:
+    kind = "swizzle-mismatch";
+    text = me + " reads " + at + " with swizzle " + swizzleName(Swizzle(actor.layout - 1)) + "; " +
+           other + " wrote it with swizzle " +
+           swizzleName(Swizzle(c.records[check.other].layout - 1));
+    break;
   default:
     kind = "missing-proxy-fence";
     text = me + " touches " + at + " through the asynchronous proxy; it was accessed by " + other +
@@ -195,7 +208,7 @@ static void reportConflict(Warp &w, const AccessCheck &check, const SharedPlace 
 }
 
 void noteShared(Warp &w, const SharedPlace &p, uint32_t bytes, Mode mode, const Actor &actor,
-                int lane) {
+                int lane, bool sameValue) {
   Cta &cta = *p.cta;
   if (!cta.shadow)
     return;
@@ -204,9 +217,20 @@ void noteShared(Warp &w, const SharedPlace &p, uint32_t bytes, Mode mode, const 
   Access a;
   a.actor = actor.id;
   a.async = actor.async;
+  a.layout = actor.layout;
   a.strict = c.checking(CheckStrict);
   a.clocks = &w.clocks;
+  if (!actor.async) {
+    a.lane = lane;
+    a.syncs = w.syncs;
+    a.copyActor = bulkActor(w);
+    a.copyWaitSyncs = w.copyWaitSyncs;
+  }
   if (races) {
+    if (w.recordSyncs != w.syncs) { // records are shared by equal accesses of one epoch
+      w.recordSyncs = w.syncs;
+      w.recordInstr = nullptr;
+    }
     if (w.recordInstr != w.current || w.recordEpoch != actor.epoch || w.recordActor != actor.id) {
       w.recordId = c.records.add(recordOf(w, actor));
       w.recordInstr = w.current;
@@ -220,6 +244,8 @@ void noteShared(Warp &w, const SharedPlace &p, uint32_t bytes, Mode mode, const 
     check = cta.shadow->read(p.offset, bytes, a, races, c.checking(CheckUninitialised));
   if (check.conflict == Conflict::None && writes(mode))
     check = cta.shadow->write(p.offset, bytes, a, races);
+  if (sameValue && check.conflict == Conflict::WriteWrite)
+    return;
   if (check.conflict != Conflict::None)
     reportConflict(w, check, p, actor, lane);
 }

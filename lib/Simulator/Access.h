@@ -20,6 +20,7 @@ inline bool writes(Mode m) { return m == Mode::Write || m == Mode::Update; }
 struct Actor {
   uint32_t id = 0, epoch = 0;
   bool async = false;
+  uint8_t layout = 0;         // AccessRecord::layout: what a TMA load writes or a descriptor expects
   const char *what = nullptr; // null: the opcode of the instruction
 };
 Actor genericActor(const Warp &w);
@@ -37,14 +38,15 @@ SharedPlace sharedPlace(Warp &w, uint32_t address, uint32_t bytes, uint32_t alig
                         int lane, const char *what = nullptr);
 /// Tells the race and initialisation checks.
 void noteShared(Warp &w, const SharedPlace &p, uint32_t bytes, Mode mode, const Actor &actor,
-                int lane);
+                int lane, bool sameValue = false);
 /// Global memory: pointer or null.
 uint8_t *globalPlace(Warp &w, uint64_t address, uint32_t bytes, uint32_t align, Mode mode, int lane,
                      const char *what = nullptr);
 void noteGlobal(Warp &w, uint64_t address, uint32_t bytes, Mode mode, const Actor &actor, int lane);
 /// Any address of a space; notes the access as generic-proxy.
+/// `value`: the bytes that a write stores; writing what is there already disturbs nobody.
 uint8_t *place(Warp &w, Space space, uint64_t address, uint32_t bytes, uint32_t align, Mode mode,
-               int lane, bool anyCta = false);
+               int lane, bool anyCta = false, const uint8_t *value = nullptr);
 
 std::string hex(uint64_t v);
 std::string describeShared(const Cta &cta, uint32_t offset);

@@ -9,6 +9,8 @@
 #include "Access.h"
 #include "GlobalOrder.h"
 
+#include <cstring>
+
 namespace tileloom {
 namespace sim {
 
@@ -83,7 +85,7 @@ void noteGlobal(Warp &w, uint64_t address, uint32_t bytes, Mode mode, const Acto
 }
 
 uint8_t *place(Warp &w, Space space, uint64_t address, uint32_t bytes, uint32_t align, Mode mode,
-               int lane, bool anyCta) {
+               int lane, bool anyCta, const uint8_t *value) {
   if (space == Space::Generic) {
     switch (address >> 48) {
     case SharedWindow >> 48:
@@ -118,7 +120,8 @@ uint8_t *place(Warp &w, Space space, uint64_t address, uint32_t bytes, uint32_t 
           }
     }
     if (p.cta->shadow)
-      noteShared(w, p, bytes, mode, genericActor(w), lane);
+      noteShared(w, p, bytes, mode, genericActor(w), lane,
+                 value && !std::memcmp(p.data(), value, bytes));
     return p.data();
   }
   case Space::Local: {

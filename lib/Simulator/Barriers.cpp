@@ -40,6 +40,19 @@ BarrierPlace liveBarrier(Warp &w, uint32_t address, bool anyCta, int lane) {
   return {p.cta, p.offset};
 }
 
+void needInitFence(Warp &w, const BarrierPlace &b, int lane) {
+  BarrierInfo &info = *b.info();
+  if (info.initFenced || !w.cluster->checking(CheckStrict))
+    return;
+  info.initFenced = true; // once is enough
+  report(w, "missing-proxy-fence",
+         "mbarrier " + hex(b.offset) +
+             " is used by an asynchronous operation or another CTA; after its initialisation at line " +
+             std::to_string(info.initLine) +
+             " there was neither fence.mbarrier_init nor fence.proxy.async",
+         lane);
+}
+
 BarrierPlace barrierOf(Warp &w, uint32_t rank, uint32_t offset) {
   return liveBarrier(w, rank << 24 | offset, true, -1);
 }

@@ -25,6 +25,9 @@ struct BarrierPlace {
 /// A live mbarrier at a shared address; reports and gives none if there is none, or if the warp is
 /// not ordered after its initialisation.
 BarrierPlace liveBarrier(Warp &w, uint32_t address, bool anyCta, int lane);
+/// Strict mode: an mbarrier that the asynchronous proxy or another CTA uses needs a fence after its
+/// initialisation: fence.mbarrier_init or fence.proxy.async.
+void needInitFence(Warp &w, const BarrierPlace &b, int lane);
 /// The same offset in another CTA of the cluster (multicast).
 BarrierPlace barrierOf(Warp &w, uint32_t rank, uint32_t offset);
 

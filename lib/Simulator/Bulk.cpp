@@ -29,7 +29,7 @@ void queueCopy(Warp &w, unsigned lane, bool grouped, const char *what, uint64_t 
   };
   uint64_t id = c->async.push(std::move(op), c->randomised ? &c->random : nullptr);
   if (grouped)
-    w.bulk[lane].open.push_back({id, w.bulkSequence, time});
+    w.bulk[lane].open.push_back({id, w.bulkSequence, time, w.current->line});
   madeProgress(w);
 }
 
@@ -40,6 +40,14 @@ Actor barrierStream(const BarrierPlace &b, const char *what) {
   a.async = true;
   a.what = what;
   return a;
+}
+
+/// Notes that a copy completes on the barrier in its current phase.
+static void noteCopy(Warp &w, const BarrierPlace &b, int lane) {
+  BarrierInfo &info = *b.info();
+  info.copiesPhase = info.phase + 1;
+  info.copyLine = w.current->line;
+  needInitFence(w, b, lane);
 }
 
 Actor bulkStream(Warp &w, const char *what) {
@@ -69,6 +77,7 @@ std::vector<LoadTarget> loadTargets(Warp &w, uint32_t dst, uint32_t bytes, uint3
       return targets;
     }
     targets.push_back({p.cta, b});
+    noteCopy(w, b, lane);
     return targets;
   }
   uint32_t all = uint32_t(w.cluster->ctas.size());
@@ -88,6 +97,7 @@ std::vector<LoadTarget> loadTargets(Warp &w, uint32_t dst, uint32_t bytes, uint3
     if (!p || !b)
       return {};
     targets.push_back({p.cta, b});
+    noteCopy(w, b, lane);
   }
   return targets;
 }

@@ -47,6 +47,8 @@ struct AccessRecord {
   uint16_t cta = 0, warp = 0; // rank in the cluster, warp of the CTA
   uint32_t globalCta = 0;
   bool async = false;    // by the asynchronous proxy
+  uint32_t warpEpoch = 0; // Warp::syncs at the access
+  uint8_t layout = 0;    // TMA load: 1 + its swizzle; 0: nothing is known
   const char *what = ""; // "st.shared", "TMA load", ...
 };
 

@@ -170,6 +170,7 @@ static std::unique_ptr<Cta> makeCta(Cluster &cluster, uint32_t rank, const uint3
       w->inFlight.assign(p.registerCount + 1, 0);
       w->inFlightGroup.assign(p.registerCount + 1, 0);
       w->fenceMark.assign(p.registerCount + 1, 0);
+      w->readMark.assign(p.registerCount + 1, 0);
     }
     if (g.checks & CheckRaces) {
       w->clocks.seen.assign(size_t(g.actorsPerCta) * g.clusterSize, 0);
@@ -227,7 +228,26 @@ void finishCta(Cta &cta) {
           std::string("the CTA ends while a ") + op->what + " issued at line " +
               std::to_string(op->line) + " still uses its shared memory",
           op->line);
+    for (auto &warp : cta.warps)
+      for (auto &[lane, state] : warp->bulk)
+        if (!state.open.empty() || !state.groups.empty()) {
+          const Warp::Copy &copy =
+              state.open.empty() ? state.groups.back().empty() ? Warp::Copy{} : state.groups.back()[0]
+                                 : state.open[0];
+          if (copy.line)
+            add("exit-pending",
+                "the CTA ends without having waited for the copy of warp " +
+                    std::to_string(warp->id) + " lane " + std::to_string(lane) + " at line " +
+                    std::to_string(copy.line) + ", which reads its shared memory" +
+                    (state.open.empty() ? "" : " (the copy was never committed)"),
+                copy.line);
+        }
     for (const BarrierInfo &b : cta.barriers) {
+      if (b.copiesPhase > b.waitedPhase)
+        add("exit-pending",
+            "the CTA ends and nobody has waited for the copy of line " +
+                std::to_string(b.copyLine) + ", which completes on mbarrier " + hex(b.address),
+            b.copyLine);
       if (!b.live)
         continue;
       uint64_t word;

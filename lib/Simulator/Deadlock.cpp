@@ -71,7 +71,33 @@ void Cluster::report(Finding f) {
   grid->findings->add(stop);
 }
 
+/// A wait that only bytes are missing for, or that has bytes too many, is the transaction count's
+/// fault: a finding of its own, beside the deadlock.
+static void reportByteCounts(Cluster &c) {
+  for (auto &cta : c.ctas)
+    for (auto &w : cta->warps)
+      for (const Group &g : w->groups) {
+        uint32_t offset = g.wait.address & 0xFFFFFF;
+        BarrierInfo *b = cta->barrier(offset);
+        if ((g.wait.kind != WaitInfo::TryWait && g.wait.kind != WaitInfo::Mbarrier) || !b || !b->live)
+          continue;
+        uint64_t word;
+        MbarrierState s;
+        std::memcpy(&word, cta->shared.data() + offset, 8);
+        if (!unpackMbarrier(word, s) || s.tx == 0 || (s.tx > 0 && s.pending))
+          continue;
+        w->current = &c.grid->program->code[g.pc];
+        report(*w, "transaction-count",
+               "mbarrier " + hex(offset) + " never completes: " +
+                   (s.tx > 0 ? std::to_string(s.tx) + " bytes are expected that no copy brings"
+                             : std::to_string(-s.tx) + " bytes were copied that nobody expects") +
+                   "; " + describeMbarrier(word));
+      }
+}
+
 void reportDeadlock(Cluster &c, const char *why) {
+  if (c.checking(CheckBarriers))
+    reportByteCounts(c);
   Finding f;
   f.kind = "deadlock";
   f.kernel = c.grid->program->name;

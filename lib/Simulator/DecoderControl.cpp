@@ -172,7 +172,13 @@ void Decoder::decodeStatement() {
   it->second(*this);
 }
 
+/// Calls are expanded: a chain of functions that call twice each doubles at every step.
+constexpr size_t MaxInstructions = 1u << 20;
+
 void Decoder::emit(Handler handler, uint16_t flags, uint8_t cost) {
+  if (program.code.size() >= MaxInstructions)
+    fail("the kernel with its calls has more than " + std::to_string(MaxInstructions) +
+         " instructions");
   finishModifiers();
   in.run = handler;
   in.flags |= flags;

@@ -15,8 +15,9 @@ namespace {
 
 enum Op : uint32_t { Add, Min, Max, Inc, Dec, And, Or, Xor, Exch, Cas };
 // sub: bits 0-7 op, 8-15 ReduceType, 16-18 state space, bit 19 no result, bit 20 any CTA,
-// bit 21 packed halves.
-constexpr uint32_t NoResult = 1 << 19, AnyCta = 1 << 20, Packed = 1 << 21;
+// bit 21 packed halves, bits 22-23 acquires, releases.
+constexpr uint32_t NoResult = 1 << 19, AnyCta = 1 << 20, Packed = 1 << 21, Acquires = 1 << 22,
+                   Releases = 1 << 23;
 
 template <class T> bool swapWord(uint8_t *p, T &expected, T desired) {
   return __atomic_compare_exchange_n(reinterpret_cast<T *>(p), &expected, desired, false,
@@ -64,7 +65,7 @@ template <class T> Step atomic(Warp &w, const Instr &in) {
     if (!p)
       return;
     if (ordered)
-      GlobalOrder::of(*w.cluster->grid).acquire(w, address);
+      GlobalOrder::of(*w.cluster->grid).acquire(w, address, !(in.sub & Acquires));
     for (unsigned k = 0; k < n; ++k) {
       uint64_t b = w.reg<T>(list[k])[lane], c = (in.sub & 0xFF) == Cas ? w.reg<T>(in.c)[lane] : 0;
       uint64_t old = update<T>(p + k * sizeof(T), in.sub, b, c, changed);
@@ -72,7 +73,7 @@ template <class T> Step atomic(Warp &w, const Instr &in) {
         w.reg<T>(list[n + k])[lane] = T(old);
     }
     if (ordered)
-      GlobalOrder::of(*w.cluster->grid).release(w, address);
+      GlobalOrder::of(*w.cluster->grid).release(w, address, !(in.sub & Releases));
     if (!changed)
       w.cluster->progress = progress;
   });
@@ -114,7 +115,8 @@ void decodeAtomic(Decoder &d, bool isRed) {
     s = Space::Shared;
     d.in.sub |= AnyCta;
   }
-  d.takeOneOf({"relaxed", "acquire", "release", "acq_rel"});
+  int order = d.takeOneOf({"relaxed", "acquire", "release", "acq_rel"});
+  d.in.sub |= (order == 1 || order == 3 ? Acquires : 0) | (order >= 2 ? Releases : 0);
   d.takeOneOf({"cta", "cluster", "gpu", "sys"});
   d.take("noftz");
   d.take("L2::cache_hint");

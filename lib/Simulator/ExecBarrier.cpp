@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Access.h"
+#include "GlobalOrder.h"
 #include "Lanes.h"
 
 namespace tileloom {
@@ -106,6 +107,7 @@ Step named(Warp &w, const Instr &in) {
   g.entered = false;
   g.token = 0;
   acquireFrom(w, b.done);
+  ++w.syncs;
   g.wait.kind = WaitInfo::Named;
   g.wait.detail = id;
   finishWait(w, b.doneTime);
@@ -149,6 +151,7 @@ Step clusterArrive(Warp &w, const Instr &in) {
     report(w, "cluster-barrier", "the thread arrives twice at barrier.cluster without waiting");
   if (!lanes)
     w.clusterToken = c.clusterGeneration;
+  w.clusterArrived = true;
   lanes |= w.active;
   if ((lanes & w.live) == w.live)
     ++c.clusterArrived;
@@ -166,8 +169,8 @@ Step clusterArrive(Warp &w, const Instr &in) {
 
 Step clusterWait(Warp &w, const Instr &) {
   Cluster &c = *w.cluster;
-  if (c.clusterGeneration == w.clusterToken &&
-      (c.clusterLanes[w.cta->rank][w.id] & w.active) != w.active) {
+  if (!w.clusterArrived || (c.clusterGeneration == w.clusterToken &&
+                            (c.clusterLanes[w.cta->rank][w.id] & w.active) != w.active)) {
     report(w, "cluster-barrier", "barrier.cluster.wait without an arrive before it");
     return Step::Next;
   }
@@ -177,7 +180,13 @@ Step clusterWait(Warp &w, const Instr &) {
     w.block(WaitInfo::ClusterBarrier);
     return Step::Blocked;
   }
+  // The lanes of a diverged warp wait one after the other; the next phase starts by an arrival.
+  if ((w.clusterWaited |= w.active) == w.live) {
+    w.clusterArrived = false;
+    w.clusterWaited = 0;
+  }
   acquireFrom(w, c.clusterDone);
+  ++w.syncs;
   w.group->wait.kind = WaitInfo::ClusterBarrier;
   finishWait(w, c.clusterDoneTime);
   return Step::Next;
@@ -187,8 +196,20 @@ Step clusterWait(Warp &w, const Instr &) {
 // Fences
 //===----------------------------------------------------------------------===//
 
-Step threadFence(Warp &w, const Instr &) {
+void fenceInitialised(Warp &w) {
+  for (auto &[cta, offset] : w.initialised)
+    if (BarrierInfo *b = cta->barrier(offset))
+      b->initFenced = true;
+  w.initialised.clear();
+}
+
+// sub: bit 0 mbarrier_init, bit 1 at least gpu scope.
+Step threadFence(Warp &w, const Instr &in) {
+  if (in.sub & 1)
+    fenceInitialised(w);
   if (!w.clocks.empty()) {
+    if (in.sub & 2)
+      GlobalOrder::of(*w.cluster->grid).fence(w);
     w.fenced = w.clocks;
     ++w.clocks.seen[w.actor];
   }
@@ -197,6 +218,7 @@ Step threadFence(Warp &w, const Instr &) {
 /// What is ordered before the fence becomes visible to the asynchronous proxy. The accesses of the
 /// other lanes of the warp count as the thread's own, which is lenient.
 Step proxyFence(Warp &w, const Instr &) {
+  fenceInitialised(w);
   if (!w.clocks.empty())
     joinInto(w.clocks.proxied, w.clocks.seen);
   return Step::Next;
@@ -258,14 +280,15 @@ void decodeFence(Decoder &d) {
       d.fail("unknown proxy '" + std::string(kind) + "'");
     d.takeOneOf({"global", "shared::cta", "shared::cluster"});
   }
-  bool init = d.take("mbarrier_init");
+  if (d.take("mbarrier_init"))
+    d.in.sub |= 1;
   d.takeOneOf({"sc", "acq_rel", "acquire", "release"});
   d.takeOneOf({"sync_restrict::shared::cluster", "sync_restrict::shared::cta"});
-  d.takeOneOf({"cta", "cluster", "gpu", "sys"});
+  if (d.takeOneOf({"cta", "cluster", "gpu", "sys"}) >= 2)
+    d.in.sub |= 2;
   for (size_t i = 0; i < d.operandCount(); ++i)
     if (d.operand(i).kind == Operand::Address)
       d.address(d.operand(i));
-  (void)init;
   d.emit(proxyAsync ? proxyFence : proxyOther ? nothing : threadFence, 0, 4);
 }
 
@@ -277,7 +300,8 @@ void registerBarrier(DecodeTable &t) {
   t["membar"] = [](Decoder &d) {
     if (d.has("proxy"))
       return decodeFence(d);
-    d.takeOneOf({"cta", "gl", "sys"});
+    if (d.takeOneOf({"cta", "gl", "sys"}) >= 1)
+      d.in.sub |= 2;
     d.emit(threadFence, 0, 4);
   };
   t["fence"] = decodeFence;

@@ -146,6 +146,21 @@ void dotProduct(Decoder &d, bool four) {
               : (sb ? dp2a<false, true> : dp2a<false, false>));
 }
 
+/// fns: the bit that is the |offset|-th set one from `base` on, upwards or downwards.
+struct FindNthSet {
+  uint32_t operator()(uint32_t mask, uint32_t base, int32_t offset) const {
+    if (base > 31)
+      return ~0u;
+    if (!offset)
+      return mask >> base & 1 ? base : ~0u;
+    int64_t left = offset < 0 ? -int64_t(offset) : offset;
+    for (int at = int(base); at >= 0 && at < 32; at += offset < 0 ? -1 : 1)
+      if (mask >> at & 1 && --left == 0)
+        return uint32_t(at);
+    return ~0u;
+  }
+};
+
 } // namespace
 
 void registerBits(DecodeTable &t) {
@@ -195,6 +210,15 @@ void registerBits(DecodeTable &t) {
     d.in.e = d.use(d.operand(4), Ty::U32);
     d.in.d = d.def(d.operand(0), ty);
     d.emit(bytesOf(ty) == 8 ? bfiRun<uint64_t> : bfiRun<uint32_t>);
+  };
+  t["fns"] = [](Decoder &d) {
+    d.needType();
+    d.needOperands(4, 4);
+    d.in.a = d.use(d.operand(1), Ty::B32);
+    d.in.b = d.use(d.operand(2), Ty::B32);
+    d.in.c = d.use(d.operand(3), Ty::S32);
+    d.in.d = d.def(d.operand(0), Ty::B32);
+    d.emit(op3<uint32_t, uint32_t, uint32_t, int32_t, FindNthSet>, 0, 8);
   };
   t["bmsk"] = [](Decoder &d) {
     int mode = d.takeOneOf({"clamp", "wrap"});

@@ -81,6 +81,8 @@ Step waitCopies(Warp &w, const Instr &in) {
   }
   if (sequence)
     learn(w, bulkActor(w), sequence, in.sub & 1);
+  if (!(in.sub & 1))
+    w.copyWaitSyncs = w.syncs;
   w.group->wait.kind = WaitInfo::BulkGroup;
   finishWait(w, ready);
   return Step::Next;

@@ -128,6 +128,21 @@ template <class H, Cmp C> Step setpPacked(Warp &w, const Instr &in) {
   return Step::Next;
 }
 
+/// set with packed halves: 1.0 (imm, of the result type) or 0 in each.
+template <class H, Cmp C> Step setPacked(Warp &w, const Instr &in) {
+  const uint32_t *a = w.reg<uint32_t>(in.a), *b = w.reg<uint32_t>(in.b);
+  uint32_t *d = w.reg<uint32_t>(in.d);
+  bool ftz = in.sub & SFtz;
+  uint32_t yes = uint32_t(in.imm);
+  auto half = [&](uint32_t x, uint32_t y) {
+    return compare<C>(Value<H>::get(H{uint16_t(x)}, ftz), Value<H>::get(H{uint16_t(y)}, ftz));
+  };
+  eachLane(w.active, [&](unsigned i) {
+    d[i] = (half(a[i], b[i]) ? yes : 0) | (half(a[i] >> 16, b[i] >> 16) ? yes << 16 : 0);
+  });
+  return Step::Next;
+}
+
 template <class T> Handler pick(Cmp c, bool toRegister) {
 #define CASE(X)                                                                                    \
   case X:                                                                                          \
@@ -143,10 +158,10 @@ template <class T> Handler pick(Cmp c, bool toRegister) {
 #undef CASE
   return nullptr;
 }
-template <class H> Handler pickPacked(Cmp c) {
+template <class H> Handler pickPacked(Cmp c, bool toRegister) {
 #define CASE(X)                                                                                    \
   case X:                                                                                          \
-    return setpPacked<H, X>;
+    return toRegister ? setPacked<H, X> : setpPacked<H, X>;
   switch (c) {
     CASE(Eq)
     CASE(Ne)
@@ -192,7 +207,10 @@ void decodeSet(Decoder &d, bool toRegister) {
   if (toRegister) {
     if (bytesOf(result) != 4)
       d.fail("set with a result that is not 32 bits is not supported");
-    d.in.imm = result == Ty::F32 ? 0x3F800000 : 0xFFFFFFFF;
+    bool packed = t == Ty::F16x2 || t == Ty::BF16x2;
+    if (packed != (result == Ty::F16x2 || result == Ty::BF16x2) || (packed && boolean >= 0))
+      d.fail("set of packed halves gives packed halves, without a boolean operand");
+    d.in.imm = result == Ty::F32 ? 0x3F800000 : result == Ty::F16x2 ? 0x3C00 : result == Ty::BF16x2 ? 0x3F80 : 0xFFFFFFFF;
     d.in.d = d.def(d.operand(0), result);
   } else {
     d.in.d = d.defPred(d.operand(0));
@@ -238,10 +256,10 @@ void decodeSet(Decoder &d, bool toRegister) {
     h = pick<BHalf>(k, toRegister);
     break;
   case Ty::F16x2:
-    h = toRegister ? nullptr : pickPacked<Half>(k);
+    h = pickPacked<Half>(k, toRegister);
     break;
   case Ty::BF16x2:
-    h = toRegister ? nullptr : pickPacked<BHalf>(k);
+    h = pickPacked<BHalf>(k, toRegister);
     break;
   default:
     break;

@@ -68,7 +68,7 @@ Step cpAsync(Warp &w, const Instr &in) {
   };
   uint64_t id = c->async.push(std::move(op), c->randomised ? &c->random : nullptr);
   eachLane(w.active, [&](unsigned lane) {
-    w.cpAsync[lane].open.push_back({id, w.bulkSequence, time});
+    w.cpAsync[lane].open.push_back({id, w.bulkSequence, time, w.current->line});
   });
   madeProgress(w);
   return Step::Next;

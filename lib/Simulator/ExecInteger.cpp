@@ -113,6 +113,22 @@ template <template <class> class Op> Handler binaryFor(Ty t) {
     return nullptr;
   }
 }
+template <class T, template <class> class Mul> Step mad24(Warp &w, const Instr &in) {
+  map3<T, T, T, T>(w, in, [](T a, T b, T c) { return T(uint32_t(Mul<T>()(a, b)) + uint32_t(c)); });
+  return Step::Next;
+}
+struct MadHiSat {
+  int32_t operator()(int32_t a, int32_t b, int32_t c) const {
+    int64_t sum = ((int64_t(a) * b) >> 32) + c;
+    return int32_t(std::min<int64_t>(std::max<int64_t>(sum, INT32_MIN), INT32_MAX));
+  }
+};
+template <class T> struct MinRelu {
+  T operator()(T a, T b) const { return std::max<T>(std::min(a, b), 0); }
+};
+template <class T> struct MaxRelu {
+  T operator()(T a, T b) const { return std::max<T>(std::max(a, b), 0); }
+};
 template <template <class> class Op> Handler ternaryFor(Ty t) {
   switch (t) {
   case Ty::U16:
@@ -245,11 +261,12 @@ void mad(Decoder &d, bool readsCarry) {
     return decodeFloatArithmetic(d);
   int part = d.takeOneOf({"lo", "hi", "wide"});
   bool writes = d.take("cc");
-  if (d.take("sat"))
-    d.fail("mad.sat is not supported");
+  bool sat = d.take("sat");
   Ty t = d.needType();
   if (part < 0)
     d.fail("integer mad needs .lo, .hi or .wide");
+  if (sat && (part != 1 || t != Ty::S32 || writes || readsCarry))
+    d.fail("mad.sat is mad.hi.sat.s32");
   Ty result = part == 2 ? widened(t) : t;
   Handler h = part == 2 ? wideMad(t) : part ? ternaryFor<MadHi>(t) : ternaryFor<MadLo>(t);
   if (writes || readsCarry) {
@@ -261,6 +278,8 @@ void mad(Decoder &d, bool readsCarry) {
         : t == Ty::S64 ? (high ? carryMad<int64_t, true> : carryMad<int64_t, false>)
                        : nullptr;
   }
+  if (sat)
+    h = op3<int32_t, int32_t, int32_t, int32_t, MadHiSat>;
   if (!h)
     d.fail("type is not supported by mad");
   d.needOperands(4, 4);
@@ -274,9 +293,16 @@ void mad(Decoder &d, bool readsCarry) {
 void minMax(Decoder &d, bool isMax) {
   if (isFloatInstruction(d))
     return decodeFloatArithmetic(d);
-  if (d.take("relu"))
-    d.fail("integer min/max.relu is not supported");
+  bool relu = d.take("relu");
   Ty t = d.needType();
+  if (relu && t == Ty::S32)
+    return binary(d, t,
+                  isMax ? op2<int32_t, int32_t, int32_t, MaxRelu<int32_t>>
+                        : op2<int32_t, int32_t, int32_t, MinRelu<int32_t>>);
+  if (relu && t == Ty::S16x2)
+    return binary(d, t, isMax ? packed<MaxRelu, int16_t> : packed<MinRelu, int16_t>);
+  if (relu)
+    d.fail("min and max with .relu need .s32 or .s16x2");
   if (t == Ty::U16x2)
     return binary(d, t, isMax ? packed<Max, uint16_t> : packed<Min, uint16_t>);
   if (t == Ty::S16x2)
@@ -327,6 +353,20 @@ void registerInteger(DecodeTable &t) {
   t["rem"] = [](Decoder &d) {
     Ty ty = d.needType();
     binary(d, ty, binaryFor<Rem>(ty), 20);
+  };
+  t["mad24"] = [](Decoder &d) {
+    int part = d.takeOneOf({"lo", "hi"});
+    Ty ty = d.needType();
+    if (part < 0 || (ty != Ty::S32 && ty != Ty::U32))
+      d.fail("mad24 needs .lo or .hi, and .u32 or .s32");
+    bool s = ty == Ty::S32;
+    d.needOperands(4, 4);
+    d.in.a = d.use(d.operand(1), ty);
+    d.in.b = d.use(d.operand(2), ty);
+    d.in.c = d.use(d.operand(3), ty);
+    d.in.d = d.def(d.operand(0), ty);
+    d.emit(part ? (s ? mad24<int32_t, Mul24Hi> : mad24<uint32_t, Mul24Hi>)
+                : (s ? mad24<int32_t, Mul24Lo> : mad24<uint32_t, Mul24Lo>));
   };
   t["mul24"] = [](Decoder &d) {
     int part = d.takeOneOf({"lo", "hi"});

@@ -11,6 +11,9 @@
 
 namespace tileloom {
 namespace sim {
+
+bool decodeMmaSmall(Decoder &d, unsigned m, unsigned k); // ExecMatrixSmall.cpp
+
 namespace {
 
 // sub: bits 0-2 matrices, bit 3 trans, bit 4 wide address, bit 5 generic space, bit 6 any CTA,
@@ -246,10 +249,15 @@ void decodeMmaSync(Decoder &d) {
     d.fail("sparse mma is not supported");
   std::string_view shape = d.takeAny();
   unsigned m = 0, n = 0, k = 0;
-  if (std::sscanf(std::string(shape).c_str(), "m%un%uk%u", &m, &n, &k) != 3 || m != 16 || n != 8)
-    d.fail("mma shape '" + std::string(shape) + "' is not supported; m16n8kK is");
+  if (std::sscanf(std::string(shape).c_str(), "m%un%uk%u", &m, &n, &k) != 3 ||
+      (m != 16 && m != 8) || n != 8)
+    d.fail("mma shape '" + std::string(shape) + "' is not supported; m16n8kK and m8n8kK are");
   if (!d.take("row") || !d.take("col"))
     d.fail("mma needs .row.col");
+  if (decodeMmaSmall(d, m, k))
+    return;
+  if (m != 16)
+    d.fail("mma.m8n8 of these types is not supported");
   bool saturate = d.take("satfinite");
   d.take("kind::f8f6f4");
   Ty td = d.needType(), ta = d.needType(), tb = d.needType(), tc = d.needType();

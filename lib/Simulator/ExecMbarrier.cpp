@@ -41,7 +41,7 @@ Step init(Warp &w, const Instr &in) {
     uint64_t word = 0;
     if (info.live)
       std::memcpy(&word, p.data(), 8);
-    MbarrierResult r = mbarrierInit(word, w.reg<uint32_t>(in.b)[lane]);
+    MbarrierResult r = mbarrierInit(word, w.reg<uint32_t>(in.b)[lane], info.live);
     if (!r.ok()) {
       report(w, "mbarrier", "mbarrier.init at " + hex(p.offset) + ": " + r.error, int(lane));
       if (!info.live)
@@ -56,8 +56,10 @@ Step init(Warp &w, const Instr &in) {
     info.initLine = in.line;
     info.initActor = w.actor;
     info.initEpoch = w.clocks.empty() ? 0 : w.clocks.seen[w.actor];
-    info.firstPhase = info.phase;
+    info.firstPhase = info.copiesPhase = info.waitedPhase = info.phase;
     info.time = w.time;
+    info.initFenced = false;
+    w.initialised.push_back({&cta, p.offset});
   });
   madeProgress(w);
   return Step::Next;
@@ -105,6 +107,8 @@ Step arrive(Warp &w, const Instr &in) {
     if (!b)
       return;
     BarrierInfo &info = *b.info();
+    if (b.cta != w.cta)
+      needInitFence(w, b, int(lane));
     ArriveOptions o;
     o.expectTx = in.sub & ExpectTx;
     o.drop = in.sub & Drop;
@@ -159,6 +163,9 @@ Step wait(Warp &w, const Instr &in) {
     }
     bool done = false;
     uint32_t p = in.sub & Parity ? w.reg<uint32_t>(in.b)[lane] : 0;
+    // PTX wants 0 or 1; Triton's warp-specialised kernels pass -1, and run: bit 0 is what counts.
+    if (!w.cluster->checking(CheckStrict))
+      p &= 1;
     std::string error = in.sub & Parity
                             ? mbarrierTestParity(b.load(), p, done)
                             : mbarrierTestState(b.load(), w.reg<uint64_t>(in.b)[lane], done);
@@ -169,8 +176,10 @@ Step wait(Warp &w, const Instr &in) {
     last = info;
     address = a;
     parity = p;
-    if (done)
+    if (done) {
       ready = std::max(ready, info->doneTime);
+      info->waitedPhase = info->phase;
+    }
     result |= uint32_t(done) << lane;
   });
   bool all = (result & w.active) == w.active;
@@ -205,6 +214,7 @@ Step wait(Warp &w, const Instr &in) {
     if (last) {
       if (!(in.sub & Relaxed))
         acquireFrom(w, last->done);
+      ++w.syncs;
       w.block(WaitInfo::TryWait, address, parity);
       finishWait(w, ready);
     }

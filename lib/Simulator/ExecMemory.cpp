@@ -44,7 +44,7 @@ template <Space S, bool Wide> Step load(Warp &w, const Instr &in) {
   eachLane(w.active, [&](unsigned lane) {
     uint64_t address = addressOf<Wide>(w, in, lane);
     if (in.sub & Strong && w.cluster->checking(CheckRaces))
-      GlobalOrder::of(*w.cluster->grid).acquire(w, address);
+      GlobalOrder::of(*w.cluster->grid).acquire(w, address, !(in.sub & Acquire));
     const uint8_t *p = place(w, S, address, bytes * n, bytes * n,
                              in.sub & Strong ? Mode::StrongRead : Mode::Read, int(lane), anyCta);
     static const uint8_t zeros[64] = {0};
@@ -62,14 +62,16 @@ template <Space S, bool Wide> Step store(Warp &w, const Instr &in) {
   bool anyCta = in.sub & AnyCta;
   eachLane(w.active, [&](unsigned lane) {
     uint64_t address = addressOf<Wide>(w, in, lane);
+    uint8_t value[64];
+    for (unsigned k = 0; k < n; ++k)
+      std::memcpy(value + k * bytes, w.regs + list[k] + lane * std::max(regBytes, 2u), bytes);
     uint8_t *p = place(w, S, address, bytes * n, bytes * n,
-                       in.sub & Strong ? Mode::Update : Mode::Write, int(lane), anyCta);
+                       in.sub & Strong ? Mode::Update : Mode::Write, int(lane), anyCta, value);
     if (!p)
       return;
-    for (unsigned k = 0; k < n; ++k)
-      std::memcpy(p + k * bytes, w.regs + list[k] + lane * std::max(regBytes, 2u), bytes);
+    std::memcpy(p, value, size_t(bytes) * n);
     if (in.sub & Strong && w.cluster->checking(CheckRaces))
-      GlobalOrder::of(*w.cluster->grid).release(w, address);
+      GlobalOrder::of(*w.cluster->grid).release(w, address, !(in.sub & Release));
   });
   return Step::Next;
 }
@@ -116,7 +118,9 @@ void loadStore(Decoder &d, bool isLoad) {
   else if (d.take("param") || d.take("param::entry") || d.take("param::func"))
     s = Space::Param;
   d.take("weak");
-  if (d.take("volatile") || d.take("relaxed") || d.take("mmio"))
+  if (d.take("volatile")) // relaxed, but read without a fence behind it by much older code
+    d.in.sub |= Strong | Acquire;
+  if (d.take("relaxed") || d.take("mmio"))
     d.in.sub |= Strong;
   if (d.take("acquire"))
     d.in.sub |= Strong | Acquire;

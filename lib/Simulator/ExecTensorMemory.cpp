@@ -80,7 +80,7 @@ Actor tensorStream(Warp &w, const char *what) {
 }
 
 void noteTensor(Warp &w, Cta &cta, uint32_t lane, uint32_t column, uint32_t columns, Mode mode,
-                const Actor &actor) {
+                const Actor &actor, const Clocks *clocks) {
   TensorMemory &t = tensorOf(cta);
   if (!t.shadow)
     return;
@@ -105,7 +105,7 @@ void noteTensor(Warp &w, Cta &cta, uint32_t lane, uint32_t column, uint32_t colu
     r.what = actor.what ? actor.what : "tcgen05";
     a.record = c.records.add(r);
   }
-  a.clocks = &w.tensorSeen;
+  a.clocks = clocks ? clocks : followsTensorFences(w) ? &w.tensorSeen : &w.clocks;
   uint32_t offset = 4 * (lane * TensorMemory::Columns + column);
   AccessCheck check = mode == Mode::Write ? t.shadow->write(offset, 4 * columns, a, races)
                                           : t.shadow->read(offset, 4 * columns, a, races,
@@ -185,6 +185,10 @@ Step dealloc(Warp &w, const Instr &in) {
       report(w, "tensor-alloc",
              "dealloc of " + std::to_string(columns) + " columns; " + std::to_string(a.columns) +
                  " were allocated there at line " + std::to_string(a.line));
+    Actor actor = genericActor(w);
+    actor.what = "tcgen05.dealloc";
+    for (uint32_t lane = 0; lane < TensorMemory::Lanes && t.shadow; ++lane)
+      noteTensor(w, *w.cta, lane, a.column, a.columns, Mode::Write, actor, &w.clocks);
     a.live = false;
     std::fill(t.owner.begin() + a.column, t.owner.begin() + a.column + a.columns, uint16_t(0));
     if (t.shadow)
@@ -204,15 +208,16 @@ Step relinquish(Warp &w, const Instr &in) {
   return Step::Next;
 }
 
-// sub: bits 0-2 shape, 3 store, 4 pack/unpack; imm: split offset; a: address; list: registers.
+// sub: bits 0-2 shape, 3 store, 4 pack/unpack; imm: split offset; a, e: address and offset; list:
+// registers.
 Step loadStore(Warp &w, const Instr &in) {
   TmemShape shape = TmemShape(in.sub & 7);
   bool store = in.sub & 8, packed = in.sub & 16;
   const int32_t *list = w.program->lists.data() + in.list;
   unsigned first = w.firstLane();
-  uint32_t address = w.reg<uint32_t>(in.a)[first];
+  uint32_t address = w.reg<uint32_t>(in.a)[first] + uint32_t(in.e);
   eachLane(w.active, [&](unsigned i) {
-    if (w.reg<uint32_t>(in.a)[i] != address)
+    if (w.reg<uint32_t>(in.a)[i] + uint32_t(in.e) != address)
       report(w, "tensor-address", "the tensor memory address differs between lanes", int(i));
   });
   uint32_t quadrant = 32 * (w.id % 4), lane0 = address >> 16, column0 = address & 0xFFFF;
@@ -264,7 +269,7 @@ Step loadStore(Warp &w, const Instr &in) {
   } else if (!w.inFlight.empty()) {
     const uint32_t *refs = w.program->refs.data() + in.refs + in.uses;
     for (unsigned i = 0; i < in.defs; ++i) {
-      w.inFlight[refs[i]] = 0xFFFE;
+      w.inFlight[refs[i]] = TensorLoadOwner;
       w.tensorLoadRegs.push_back(refs[i]);
     }
     w.inFlightCount = 1;
@@ -338,6 +343,7 @@ void decodeTensorMemory(Decoder &d, std::string_view op, uint32_t group) {
     return d.emit(wait, FlagAligned, 4);
   }
   if (op == "fence::before_thread_sync" || op == "fence::after_thread_sync") {
+    d.program.usesTensorFences = true;
     d.in.sub = op == "fence::after_thread_sync";
     return d.emit(fence);
   }
@@ -354,9 +360,10 @@ void decodeTensorMemory(Decoder &d, std::string_view op, uint32_t group) {
   const Operand &addressOperand = d.operand(store ? 0 : 1),
                 &regs = d.operand(store ? (hasSplit ? 2 : 1) : 0);
   Decoder::Address a = d.address(addressOperand);
-  if (a.offset || a.wide)
-    d.fail("a tensor memory address is a 32-bit register");
+  if (a.wide)
+    d.fail("a tensor memory address has 32 bits");
   d.in.a = a.slot;
+  d.in.e = int32_t(a.offset);
   if (hasSplit)
     d.in.imm = d.needImmediate(d.operand(store ? 1 : 2), "the split offset");
   if (store)

@@ -17,7 +17,8 @@ namespace {
 
 // sub: bits 0-2 kind, 3-4 cta_group, 5 ws, 6 A in tensor memory, 7 negated enable, 8 has lane mask,
 // 9 block scaled, 10-12 scale_vec, 16-19 scale-input-d.
-// a: d, b: A, c: B descriptor, e: idesc, f: enable; list: lane mask words, or sfa and sfb.
+// a: d, b: A (d: its offset), c: B descriptor, e: idesc, f: enable; list: lane mask words, or sfa and
+// sfb and their offsets.
 struct Operation {
   InstructionDescriptor d;
   TmemLayout layout = TmemLayout::D;
@@ -140,12 +141,14 @@ bool note(Warp &w, const Operation &o) {
     bool ok = true;
     auto read = [&](const MatrixDescriptor &desc, Major major, uint8_t container, unsigned rows) {
       unsigned bytes = container ? container : 1, k = container ? d.k : d.k / 2, chunk = 16 / bytes;
+      Actor reader = actor;
+      reader.layout = uint8_t(1 + unsigned(desc.swizzle));
       auto one = [&](unsigned row, unsigned kk) {
         uint32_t at = elementAddress(desc, major, bytes, row, kk);
         SharedPlace p = sharedPlace(w, cta.rank << 24 | at, 16, 1, true, -1, "tcgen05.mma");
         ok &= bool(p);
         if (p)
-          noteShared(w, p, 16, Mode::Read, actor, -1);
+          noteShared(w, p, 16, Mode::Read, reader, -1);
       };
       if (major == Major::K) {
         for (unsigned row = 0; row < rows && ok; ++row)
@@ -178,6 +181,11 @@ bool note(Warp &w, const Operation &o) {
         noteTensor(w, cta, lane, o.dColumn, columns, Mode::Read, actor);
       noteTensor(w, cta, lane, o.dColumn, columns, Mode::Write, actor);
     }
+    if (d.scalesPerRow)
+      for (unsigned lane = 0; lane < 128; ++lane) {
+        noteTensor(w, cta, lane, o.scaleA & 0xFFFF, (m1 + 31) / 32, Mode::Read, actor);
+        noteTensor(w, cta, lane, o.scaleB & 0xFFFF, (d.n + 31) / 32, Mode::Read, actor);
+      }
     if (o.aInTensor)
       for (unsigned row = 0; row < d.m; ++row) {
         TmemBits at = tmemA(o.layout, row, 0, 8, o.aTensor >> 16);
@@ -226,7 +234,7 @@ Step issue(Warp &w, const Instr &in) {
     return Step::Next;
   }
   if (o.aInTensor)
-    o.aTensor = w.reg<uint32_t>(in.b)[lane];
+    o.aTensor = w.reg<uint32_t>(in.b)[lane] + uint32_t(in.d);
   o.accumulate = getPredicate(w, in.f, in.sub & 128) >> lane & 1;
   o.scaleInput = in.sub >> 16 & 15;
   o.fast = w.cluster->grid->launch.options.fastMath;
@@ -235,8 +243,8 @@ Step issue(Warp &w, const Instr &in) {
     for (unsigned i = 0; i < in.count && i < 8; ++i)
       o.mask[i] = w.reg<uint32_t>(list[i])[lane];
   if (in.sub & 512) {
-    o.scaleA = w.reg<uint32_t>(list[0])[lane];
-    o.scaleB = w.reg<uint32_t>(list[1])[lane];
+    o.scaleA = w.reg<uint32_t>(list[0])[lane] + uint32_t(list[2]);
+    o.scaleB = w.reg<uint32_t>(list[1])[lane] + uint32_t(list[3]);
   }
   o.ctas[0] = w.cta;
   if (o.group == 2) {
@@ -292,16 +300,13 @@ void decodeTensorMma(Decoder &d, uint32_t group) {
   Decoder::Address a = d.address(d.operand(0));
   d.in.a = a.slot;
   d.in.imm = a.offset;
-  auto plain = [&](const Operand &operand) {
-    Decoder::Address address = d.address(operand);
-    if (address.offset)
-      d.fail("an offset in the address of a or of the scales is not supported");
-    return address.slot;
-  };
   bool tensor = d.operand(1).kind == Operand::Address;
-  if (tensor)
-    d.in.b = plain(d.operand(1));
-  else
+  if (tensor) {
+    Decoder::Address     address = d.address(d.operand(1));
+    d.in.b = address.slot;
+    d.in.d = int32_t(address.offset);
+  }
+  if (!tensor)
     d.in.b = d.use(d.operand(1), Ty::B64);
   d.in.c = d.use(d.operand(2), Ty::B64);
   d.in.e = d.use(d.operand(3), Ty::B32);
@@ -309,8 +314,9 @@ void decodeTensorMma(Decoder &d, uint32_t group) {
   bool masked = false;
   d.in.list = uint32_t(d.program.lists.size());
   if (scaled) {
-    int32_t sfa = plain(d.operand(4)), sfb = plain(d.operand(5));
-    d.program.lists.insert(d.program.lists.end(), {sfa, sfb});
+    Decoder::Address sfa = d.address(d.operand(4)), sfb = d.address(d.operand(5));
+    d.program.lists.insert(d.program.lists.end(),
+                           {sfa.slot, sfb.slot, int32_t(sfa.offset), int32_t(sfb.offset)});
     d.in.count = 2;
     at = 6;
   } else if (d.operand(at).kind == Operand::Vector) {

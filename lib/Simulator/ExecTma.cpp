@@ -170,7 +170,10 @@ Step tensorCopy(Warp &w, const Instr &in) {
       return;
     uint32_t bytes = in.sub & Gather ? gather4TransactionBytes(map) : transactionBytes(map);
     for (const LoadTarget &t : targets) {
-      note(t.cta, Mode::Write, barrierStream(t.barrier, what));
+      Actor writer = barrierStream(t.barrier, what);
+      if (map.rank > 1) // a map of one dimension may copy data that is swizzled already
+        writer.layout = uint8_t(1 + unsigned(map.swizzle));
+      note(t.cta, Mode::Write, writer);
       queueCopy(w, lane, false, what, time, [=] {
         if (t.cta->done)
           return;

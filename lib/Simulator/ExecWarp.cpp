@@ -207,7 +207,10 @@ Step activeMask(Warp &w, const Instr &in) {
 
 Step warpSync(Warp &w, const Instr &in) {
   Step step;
-  return gather(w, memberMask(w, in.e), step) ? Step::Next : step;
+  if (!gather(w, memberMask(w, in.e), step))
+    return step;
+  ++w.syncs; // for all lanes, also those outside of the mask: lenient
+  return Step::Next;
 }
 
 void decodeShfl(Decoder &d) {

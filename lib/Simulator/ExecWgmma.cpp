@@ -316,10 +316,15 @@ void decodeMma(Decoder &d) {
     sign(1u << 24, "imm-scale-a");
     sign(1u << 25, "imm-scale-b");
     if (p.elementBits == 16) {
-      if (!inRegisters && d.needImmediate(d.operand(at++), "imm-trans-a"))
-        d.in.sub |= 1u << 22;
-      if (d.needImmediate(d.operand(at++), "imm-trans-b"))
-        d.in.sub |= 1u << 23;
+      auto transposed = [&](uint32_t bit, const char *what) {
+        int64_t v = d.needImmediate(d.operand(at++), what);
+        if (v != 0 && v != 1)
+          d.fail(std::string(what) + " must be 0 or 1");
+        d.in.sub |= v ? bit : 0;
+      };
+      if (!inRegisters)
+        transposed(1u << 22, "imm-trans-a");
+      transposed(1u << 23, "imm-trans-b");
     }
   }
   if (at < d.operandCount() && !integer)

@@ -24,26 +24,54 @@ uint32_t GlobalOrder::add(const GlobalRecord &g) {
   return uint32_t(records.size() - 1);
 }
 
-void GlobalOrder::release(Warp &w, uint64_t address) {
+void GlobalOrder::release(Warp &w, uint64_t address, bool relaxed) {
   uint32_t cta = uint32_t(w.cta->linear);
+  Word &word = words[address];
+  if (relaxed) {
+    auto it = fences.find(cta);
+    if (it == fences.end())
+      return;
+    for (auto &[other, epoch] : it->second.ctas)
+      word.ctas[other] = std::max(word.ctas[other], epoch);
+    for (auto &[cluster, clocks] : it->second.clusters)
+      word.clusters[cluster].join(clocks);
+    return;
+  }
   auto &mine = known[cta];
   ++mine[cta];
-  Word &word = words[address];
   for (auto &[other, epoch] : mine)
     word.ctas[other] = std::max(word.ctas[other], epoch);
   releaseInto(w, word.clusters[uint32_t(w.cluster->linear)]);
 }
 
-void GlobalOrder::acquire(Warp &w, uint64_t address) {
+void GlobalOrder::fence(Warp &w) {
+  uint32_t cta = uint32_t(w.cta->linear), cluster = uint32_t(w.cluster->linear);
+  for (const auto &[address, word] : seen[cta])
+    learn(w, word);
+  auto &mine = known[cta];
+  ++mine[cta];
+  Word &mark = fences[cta];
+  mark.ctas = mine;
+  mark.clusters[cluster].join(w.clocks);
+}
+
+void GlobalOrder::acquire(Warp &w, uint64_t address, bool relaxed) {
   auto it = words.find(address);
   if (it == words.end())
     return;
+  if (relaxed)
+    seen[uint32_t(w.cta->linear)][address] = it->second;
+  else
+    learn(w, it->second);
+}
+
+void GlobalOrder::learn(Warp &w, const Word &word) {
   auto &mine = known[uint32_t(w.cta->linear)];
-  for (auto &[other, epoch] : it->second.ctas)
+  for (auto &[other, epoch] : word.ctas)
     if (other != w.cta->linear)
       mine[other] = std::max(mine[other], epoch);
-  auto same = it->second.clusters.find(uint32_t(w.cluster->linear));
-  if (same != it->second.clusters.end())
+  auto same = word.clusters.find(uint32_t(w.cluster->linear));
+  if (same != word.clusters.end())
     acquireFrom(w, same->second);
 }
 

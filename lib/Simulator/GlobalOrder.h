@@ -30,10 +30,13 @@ public:
     auto it = k.find(other);
     return it != k.end() && it->second >= epoch;
   }
-  /// A strong write (atomic, volatile, release) of a word: publishes what the CTA knows.
-  void release(Warp &w, uint64_t address);
-  /// A strong read of a word.
-  void acquire(Warp &w, uint64_t address);
+  /// A strong write of a word: publishes what the CTA knows; if it is relaxed, what the CTA knew at
+  /// its last fence of gpu scope (by whichever thread, which is lenient).
+  void release(Warp &w, uint64_t address, bool relaxed = false);
+  /// A strong read of a word; if it is relaxed, it counts for the CTA's later fences.
+  void acquire(Warp &w, uint64_t address, bool relaxed = false);
+  /// A fence of gpu scope.
+  void fence(Warp &w);
 
 private:
   struct Word {
@@ -42,6 +45,10 @@ private:
   };
   std::vector<GlobalRecord> records{1};
   std::unordered_map<uint32_t, std::unordered_map<uint32_t, uint32_t>> known;
+  void learn(Warp &w, const Word &word);
+  std::unordered_map<uint32_t, Word> fences;                // by CTA: what it knew at its last fence
+  /// By CTA: the words that it has read by relaxed loads, for its later fences.
+  std::unordered_map<uint32_t, std::unordered_map<uint64_t, Word>> seen;
   std::unordered_map<uint64_t, Word> words;
 };
 

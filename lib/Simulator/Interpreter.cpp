@@ -136,6 +136,18 @@ static void checkRegisters(Warp &w, const Instr &in, uint32_t m) {
     for (unsigned i = 0, n = in.uses + in.defs; i < n; ++i) {
       if (!w.inFlight[refs[i]])
         continue;
+      // A true dependency on a tcgen05.ld is respected (PTX ISA 9.7.16.6.4.5), and Triton counts on it;
+      // a kernel that fences is held to the pattern with tcgen05.wait::ld. Even there copies may go
+      // ahead (LLVM moves them): the copy is then in flight as well.
+      if (w.inFlight[refs[i]] == TensorLoadOwner && i < in.uses && !followsTensorFences(w))
+        continue;
+      if (w.inFlight[refs[i]] == TensorLoadOwner && i < in.uses && in.flags & FlagMove) {
+        for (unsigned k = in.uses; k < n; ++k) {
+          w.inFlight[refs[k]] = TensorLoadOwner;
+          w.tensorLoadRegs.push_back(refs[k]);
+        }
+        break;
+      }
       report(w, "register-in-flight",
              "register " + w.program->registerNames[refs[i]] +
                  (i < in.uses ? " is read" : " is written") +
@@ -162,6 +174,9 @@ static void checkRegisters(Warp &w, const Instr &in, uint32_t m) {
     return;
   for (unsigned i = in.uses, n = in.uses + in.defs; i < n; ++i)
     w.fenceMark[refs[i]] = w.wgmmaFences;
+  if (w.wgmmaFences)
+    for (unsigned i = 0; i < in.uses; ++i)
+      w.readMark[refs[i]] = w.wgmmaFences;
   uint32_t gets = in.flags & FlagMove ? m & ~missing : m;
   for (unsigned i = in.uses, n = in.uses + in.defs; i < n; ++i)
     w.written[refs[i]] = (w.written[refs[i]] & ~m) | gets;

@@ -48,6 +48,9 @@ struct WaitInfo {
   uint64_t since = 0;   // cycles
 };
 
+/// Owner of the registers of a tcgen05.ld (Warp::inFlight), which a wgmma never has.
+constexpr uint16_t TensorLoadOwner = 0xFFFE;
+
 /// Threads of a warp with one pc. `join` is the innermost place where they wait for their fellows.
 struct Group {
   uint32_t pc = 0, mask = 0;
@@ -109,9 +112,13 @@ struct Warp {
   Clocks clocks;
   Clocks fenced; // clocks at the last release fence, for relaxed arrives
   uint32_t actor = 0;
+  // Lanes of a warp are ordered by what makes them wait for each other (bar.warp.sync, CTA and cluster
+  // barriers, mbarriers), counted here, and by nothing else; likewise the count at the last wait for
+  // cp.async, whose data only the waiting lane may read before the next one.
+  uint32_t syncs = 1, copyWaitSyncs = 0;
   // The access record of the running instruction: its lanes share one.
   const Instr *recordInstr = nullptr;
-  uint32_t recordEpoch = 0, recordActor = 0, recordId = 0;
+  uint32_t recordEpoch = 0, recordActor = 0, recordId = 0, recordSyncs = 0;
 
   // Asynchronous state.
   uint64_t wgmmaIssued = 0, wgmmaCommits = 0;
@@ -119,11 +126,12 @@ struct Warp {
   std::deque<std::vector<uint32_t>> wgmmaGroupRegs;
   std::vector<uint32_t> wgmmaOpenRegs; // registers of the open group
   uint32_t wgmmaFences = 0;
-  std::vector<uint32_t> fenceMark; // by register: wgmmaFences at its last write
+  std::vector<uint32_t> fenceMark, readMark; // by register: wgmmaFences at its last write, read
   struct Copy {
     uint64_t id;       // in the asynchronous queue
     uint32_t sequence; // epoch of the warp's bulk stream
     uint64_t time;
+    uint32_t line;
   };
   struct BulkState {
     std::vector<Copy> open;               // not yet committed
@@ -139,7 +147,9 @@ struct Warp {
   bool tensorStores = false;
   uint32_t maxRegisters = 0;
   uint64_t clusterToken = 0;
-  bool clusterArrived = false;
+  bool clusterArrived = false; // at a barrier.cluster that it has not waited for
+  uint32_t clusterWaited = 0;  // lanes that have
+  std::vector<std::pair<Cta *, uint32_t>> initialised; // mbarriers since the last fence that covers them
 
   template <class T> T *reg(int32_t slot) { return reinterpret_cast<T *>(regs + slot); }
   uint32_t predicate(int32_t slot) const { return *reinterpret_cast<uint32_t *>(regs + slot); }
@@ -171,6 +181,9 @@ struct BarrierInfo {
   Clocks clocks, done;
   uint64_t time = 0, doneTime = 0; // of the last arrival; of the last completion
   uint32_t initLine = 0;
+  bool initFenced = false;                   // a fence followed the initialisation
+  uint64_t copiesPhase = 0, waitedPhase = 0; // last phase with copies; last phase waited for
+  uint32_t copyLine = 0;                     // of the youngest copy
 };
 
 struct TensorMemory; // ExecTensor.cpp
@@ -201,6 +214,10 @@ struct Cta {
   }
   std::string name() const;
 };
+
+/// Whether tcgen05 accesses are held to PTX's fences: not so in kernels that have none at all, as
+/// Triton's, which run; there the ordinary order is looked at.
+inline bool followsTensorFences(const Warp &w);
 
 /// Where a bad access or a broken rule is reported from; filled in from the warp.
 Finding findingAt(const Warp &w, const char *kind, std::string message, int lane = -1);
@@ -251,6 +268,10 @@ struct Cluster {
   bool checking(Check c) const { return grid->checks & c; }
   Cta *cta(uint32_t rank) { return rank < ctas.size() ? ctas[rank].get() : nullptr; }
 };
+
+inline bool followsTensorFences(const Warp &w) {
+  return w.program->usesTensorFences || w.cluster->checking(CheckStrict);
+}
 
 std::unique_ptr<Cluster> makeCluster(Grid &grid, uint64_t linear);
 

@@ -118,8 +118,11 @@ void Parser::parseFunction(bool isEntry) {
   f->line = s.line;
   if (!isEntry && s.peek() == '.') { // .func .noreturn
     const char *at = s.cur;
-    if (s.dotted() != ".noreturn")
+    uint32_t atLine = s.line;
+    if (s.dotted() != ".noreturn") {
       s.cur = at;
+      s.line = atLine;
+    }
   }
   if (!isEntry && s.peek() == '(')
     f->returns = parseParameterList();
@@ -170,8 +173,9 @@ void Parser::parseVariables(Space space, bool isExtern, std::vector<Variable> &o
       type = d.substr(1);
     } else if (d == ".attribute") {
       s.expect('(', "after .attribute");
-      while (!s.accept(')'))
+      while (!s.atEnd() && *s.cur != ')')
         ++s.cur;
+      s.expect(')', "after .attribute");
     } else {
       s.fail("unknown type or attribute '" + std::string(d) + "' in a declaration");
     }
@@ -189,29 +193,46 @@ void Parser::parseVariables(Space space, bool isExtern, std::vector<Variable> &o
     uint32_t bytes = uint32_t(typeBytes(type) ? typeBytes(type) : 1);
     v.elementBytes = uint8_t(bytes);
     v.align = align ? align : bytes * vector;
-    if (v.align & (v.align - 1))
+    if (v.align & (v.align - 1) || v.align > 65536)
       s.fail("alignment of '" + v.name + "' is " + std::to_string(v.align) +
-             "; a power of two is needed");
+             "; a power of two up to 65536 is needed");
     uint64_t count = vector;
+    // Local memory: the hardware's 512 KiB a thread; others: enough for any kernel.
+    const uint64_t limit = space == Space::Local                              ? 1u << 19
+                           : space == Space::Shared || space == Space::Param ? 1u << 20
+                                                                              : 1u << 30;
     while (s.accept('[')) {
       if (s.accept(']')) {
         v.isUnsized = true;
         continue;
       }
-      count *= s.number().bits;
+      uint64_t extent = s.number().bits;
+      if (extent > limit || count * extent > limit)
+        s.fail("'" + v.name + "' has more than " + std::to_string(limit) + " elements");
+      count *= extent;
       s.expect(']', "after an array extent");
     }
+    if (!v.isUnsized && count * bytes > limit)
+      s.fail("'" + v.name + "' has " + std::to_string(count * bytes) + " bytes; at most " +
+             std::to_string(limit) + " are possible in its space");
     v.size = v.isUnsized ? 0 : count * bytes;
     if (s.accept('='))
       parseInitialiser(v, type);
     if (v.isUnsized && !v.init.empty())
       v.size = v.init.size();
+    if (v.init.size() > v.size)
+      s.fail("'" + v.name + "' has " + std::to_string(v.size) + " bytes and " +
+             std::to_string(v.init.size()) + " bytes of initial values");
+    for (const Variable::Fixup &fix : v.fixups)
+      if (fix.at + 8 > v.size)
+        s.fail("an address as initial value of '" + v.name + "' needs 8 bytes");
     v.init.resize(v.init.empty() ? 0 : v.size);
     out.push_back(std::move(v));
   } while (!single && s.accept(','));
 }
 
 void Parser::parseInitialiser(Variable &v, std::string_view type) {
+  Nesting nesting(*this);
   if (s.accept('{')) {
     while (!s.accept('}')) {
       parseInitialiser(v, type);

@@ -51,6 +51,17 @@ private:
   int32_t lookupRegister(std::string_view name) const;
   const Name *lookup(std::string_view name) const;
 
+  /// Counts recursion: text may nest braces at will, the stack may not.
+  struct Nesting {
+    explicit Nesting(Parser &p) : parser(p) {
+      if (++p.depth > 64)
+        p.s.fail("braces nest deeper than 64");
+    }
+    ~Nesting() { --parser.depth; }
+    Parser &parser;
+  };
+  unsigned depth = 0;
+
   Ast &ast;
   Scanner s;
   std::vector<Scope> scopes;

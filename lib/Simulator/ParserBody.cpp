@@ -39,6 +39,7 @@ void Parser::parseBody(Function &f) {
 }
 
 void Parser::parseBlock(Function &f) {
+  Nesting nesting(*this);
   while (!s.accept('}')) {
     if (s.atEnd())
       s.fail("function '" + f.name + "' is not closed: expected '}'");
@@ -70,6 +71,7 @@ void Parser::parseBlock(Function &f) {
     if (s.peek() == ':' && !(s.cur + 1 < s.end && s.cur[1] == ':')) {
       ++s.cur;
       const char *at = s.cur;
+      uint32_t atLine = s.line;
       if (s.peek() == '.') { // label: .branchtargets a, b;  or .callprototype
         std::string_view d = s.dotted();
         if (d == ".branchtargets") {
@@ -85,6 +87,7 @@ void Parser::parseBlock(Function &f) {
           continue;
         }
         s.cur = at;
+        s.line = atLine;
       }
       if (!f.labels
                .emplace(std::string(w) + "@" + std::to_string(scopes.back().id),
@@ -101,6 +104,7 @@ void Parser::parseBlock(Function &f) {
 
 bool Parser::parseDirective(Function &f) {
   const char *at = s.cur;
+  uint32_t atLine = s.line;
   std::string_view d = s.dotted();
   if (d == ".reg") {
     parseRegisters(f);
@@ -123,6 +127,7 @@ bool Parser::parseDirective(Function &f) {
                                  : Space::Reg;
   if (space == Space::Reg) {
     s.cur = at;
+    s.line = atLine;
     return false;
   }
   size_t first = f.locals.size();
@@ -158,8 +163,9 @@ void Parser::parseRegisters(Function &f) {
     if (s.accept('<')) {
       count = s.number().bits;
       s.expect('>', "after a register count");
-      if (count > 1u << 20)
-        s.fail("register count " + std::to_string(count) + " is out of range");
+      if (count + f.registers.size() > 1u << 18)
+        s.fail("register count " + std::to_string(count) + " is out of range: a function may have " +
+               std::to_string(1u << 18));
       n.count = uint32_t(count);
       for (uint64_t i = 0; i < count; ++i)
         f.registers.push_back({uint8_t(bytes), std::string(name) + std::to_string(i)});
@@ -239,6 +245,7 @@ void Parser::parseStatement(Function &f, std::string_view firstWord, const char 
 }
 
 Operand Parser::parseOperand(Function &f) {
+  Nesting nesting(*this);
   if (s.accept('{'))
     return parseVector(f, '}');
   if (s.accept('('))

@@ -138,7 +138,8 @@ struct Program {
   uint32_t parameterBytes = 0;
   uint32_t requiredThreads[3] = {0, 0, 0}, maxThreads[3] = {0, 0, 0}, cluster[3] = {0, 0, 0};
   uint32_t maxRegisters = 0, minCtas = 0;
-  bool usesSetMaxNreg = false, usesGlobalAtomics = false, usesTensorMemory = false;
+  bool usesSetMaxNreg = false, usesGlobalAtomics = false, usesTensorMemory = false,
+       usesTensorFences = false;
 };
 
 /// Address windows. Shared addresses carry the CTA's rank in the cluster from bit 24 up (as the

@@ -13,7 +13,7 @@ uint32_t AccessTable::add(const AccessRecord &r) {
   uint64_t key = uint64_t(r.actor) << 32 | r.line;
   uint32_t &last = recent[key];
   if (last && records[last].epoch == r.epoch && records[last].what == r.what &&
-      records[last].globalCta == r.globalCta)
+      records[last].globalCta == r.globalCta && records[last].warpEpoch == r.warpEpoch)
     return last;
   records.push_back(r);
   return last = uint32_t(records.size() - 1);
@@ -36,7 +36,7 @@ uint32_t AccessTable::addReader(uint32_t set, uint32_t record) {
 }
 
 SharedShadow::SharedShadow(uint32_t bytes, AccessTable &table)
-    : cells((bytes + 3) / 4), valid((bytes + 3) / 4, 0), table(table) {
+    : cells((bytes + 3) / 4), valid((bytes + 3) / 4, 0), lanes((bytes + 3) / 4, 0), table(table) {
   for (Cell &c : cells)
     c = Cell{0, 0, 0};
 }
@@ -57,6 +57,18 @@ bool SharedShadow::proxied(uint32_t record, const Access &access) const {
   return r.actor < proxied.size() && proxied[r.actor] >= r.epoch;
 }
 
+/// Whether another lane of the same warp wrote the cell, and the warp has not synchronised since.
+bool SharedShadow::byFellow(uint32_t cell, const Access &access) const {
+  if (!lanes[cell] || lanes[cell] == access.lane + 1)
+    return false;
+  const AccessRecord &r = table[cells[cell].writer];
+  if (r.async)
+    return false;
+  return r.actor == access.actor       ? r.warpEpoch == access.syncs
+         : r.actor == access.copyActor ? access.copyWaitSyncs == access.syncs
+                                       : false;
+}
+
 AccessCheck SharedShadow::read(uint32_t offset, uint32_t bytes, const Access &access, bool races,
                                bool uninit) {
   AccessCheck result;
@@ -70,6 +82,9 @@ AccessCheck SharedShadow::read(uint32_t offset, uint32_t bytes, const Access &ac
       valid[i] |= mask; // once is enough
     }
     if (races) {
+      if (access.lane >= 0 && (c.mask & mask) && byFellow(i, access) &&
+          result.conflict == Conflict::None)
+        result = {Conflict::Fellow, at, c.writer};
       if (c.writer != okWriter && (c.mask & mask)) {
         if (!ordered(c.writer, access)) {
           if (result.conflict == Conflict::None)
@@ -77,6 +92,10 @@ AccessCheck SharedShadow::read(uint32_t offset, uint32_t bytes, const Access &ac
         } else if (!proxied(c.writer, access)) {
           if (result.conflict == Conflict::None)
             result = {Conflict::NoProxyFence, at, c.writer};
+        } else if (access.layout && table[c.writer].layout &&
+                   access.layout != table[c.writer].layout) {
+          if (result.conflict == Conflict::None)
+            result = {Conflict::Layout, at, c.writer};
         } else {
           okWriter = c.writer;
         }
@@ -129,6 +148,7 @@ AccessCheck SharedShadow::write(uint32_t offset, uint32_t bytes, const Access &a
       bool sameWriter = c.writer == access.record;
       c.mask = sameWriter ? (c.mask | mask) & 15 : mask & 15;
       c.writer = access.record & 0xFFFFFFF;
+      lanes[i] = uint8_t(access.lane + 1);
       if (mask == 15)
         c.readers = 0;
     }

@@ -39,7 +39,9 @@ enum class Conflict : uint8_t {
   WriteRead,
   WriteWrite,
   ReadWrite,
-  NoProxyFence
+  NoProxyFence,
+  Layout,
+  Fellow // written by another lane of the warp, which has not synchronised since
 };
 
 struct AccessCheck {
@@ -53,8 +55,13 @@ struct Access {
   uint32_t record = 0;
   uint32_t actor = 0;
   bool async = false;
+  uint8_t layout = 0;
   bool strict = false; // an asynchronous overwrite after a generic read needs a proxy fence too
   const Clocks *clocks = nullptr;
+  // Generic accesses of one lane (else -1): what the lane's fellows have written since the last
+  // synchronisation of the warp is not ordered before it.
+  int lane = -1;
+  uint32_t syncs = 0, copyActor = 0, copyWaitSyncs = 0;
 };
 
 class SharedShadow {
@@ -73,8 +80,10 @@ private:
   };
   bool ordered(uint32_t record, const Access &access) const;
   bool proxied(uint32_t record, const Access &access) const;
+  bool byFellow(uint32_t cell, const Access &access) const;
   std::vector<Cell> cells;
   std::vector<uint8_t> valid; // 4 bits a cell
+  std::vector<uint8_t> lanes; // of the last writer, plus 1; 0: no single lane
   AccessTable &table;
 };
 

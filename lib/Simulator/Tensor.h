@@ -35,9 +35,10 @@ void checkTensorLeaks(Cta &cta);
 
 /// Whether all columns are allocated; reports if not.
 bool tensorColumns(Warp &w, Cta &cta, uint32_t column, uint32_t columns, const char *what);
-/// Tells the checks about an access of `columns` words in one lane.
+/// Tells the checks about an access of `columns` words in one lane. `clocks`: what it is ordered
+/// after, by default what the tcgen05 fences have made visible to the warp.
 void noteTensor(Warp &w, Cta &cta, uint32_t lane, uint32_t column, uint32_t columns, Mode mode,
-                const Actor &actor);
+                const Actor &actor, const Clocks *clocks = nullptr);
 /// The access of an asynchronous tcgen05 operation of this warp.
 Actor tensorStream(Warp &w, const char *what);
 /// All instructions of a kernel must use one cta_group; reports otherwise.

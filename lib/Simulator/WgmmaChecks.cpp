@@ -25,6 +25,7 @@ void noteWgmmaOperand(Warp &w, uint64_t bits, Major major, unsigned bytes, unsig
   actor.epoch = uint32_t(w.wgmmaCommits + 1);
   actor.async = true;
   actor.what = "wgmma";
+  actor.layout = uint8_t(1 + unsigned(desc.swizzle));
   bool ok = true;
   auto note = [&](uint32_t address, uint32_t n) {
     if (address < SharedBase || uint64_t(address) + n > w.cta->shared.size()) {
@@ -74,6 +75,9 @@ void checkWgmmaRegisters(Warp &w, const Instr &in, const WgmmaProperties &p, boo
         report(w, "missing-wgmma-fence",
                "register " + name + (isD ? " (accumulator)" : " (matrix A)") +
                    " was written after the last wgmma.fence");
+      else if (w.wgmmaFences && isD && w.readMark[refs[i]] == w.wgmmaFences)
+        report(w, "missing-wgmma-fence",
+               "accumulator register " + name + " was read after the last wgmma.fence");
       uint16_t owner = w.inFlight[refs[i]];
       if (owner && isD && owner != 1 + (in.sub & 511))
         report(w, "register-in-flight",
@@ -92,7 +96,7 @@ void checkWgmmaRegisters(Warp &w, const Instr &in, const WgmmaProperties &p, boo
              "accumulator register " + w.program->registerNames[refs[i]] +
                  " is added to but was never written");
     w.written[refs[i]] = ~0u;
-    w.fenceMark[refs[i]] = 0; // the chain of accumulators needs no fence
+    w.fenceMark[refs[i]] = w.readMark[refs[i]] = 0; // the chain of accumulators needs no fence
   }
   if (p.aInRegisters)
     for (unsigned i = firstDef - 4; i < firstDef; ++i)

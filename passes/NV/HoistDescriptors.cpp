@@ -57,6 +57,12 @@ struct RecipeBuilder {
     return builder.getDictionaryAttr(entries);
   }
 
+  /// The argument whose tensor this one stands for (nv-resolve-boxes): mostly itself.
+  int64_t sharedWith(BlockArgument argument) {
+    auto same = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), "tile.same_as");
+    return same ? same.getInt() : argument.getArgNumber();
+  }
+
   /// The view that every copy through `argument` must agree on; an error names the two that differ.
   FailureOr<DictionaryAttr> tensorMap(BlockArgument argument) {
     auto desc = cast<tile::DescType>(argument.getType());
@@ -97,7 +103,7 @@ struct RecipeBuilder {
       if (extent > 256)
         return first->emitOpError("box extent: expected at most 256 elements, found ") << extent;
     return builder.getDictionaryAttr(
-        {entry("kind", text("tensor_map")), entry("argument", integer(argument.getArgNumber())),
+        {entry("kind", text("tensor_map")), entry("argument", integer(sharedWith(argument))),
          entry("element", text(elementName(desc.getElementType()))),
          entry("box", builder.getI64ArrayAttr(full)),
          entry("swizzle", integer(layout::swizzleWidth(layout->swizzle()))),
@@ -118,9 +124,11 @@ struct RecipeBuilder {
         if (failed(map))
           return failure();
         function.setArgAttr(index, nv::tensorMapAttrName, *map);
-        arguments.push_back(dictionary({entry("name", text(name)), entry("kind", text("tensor")),
-                                        entry("element", text(elementName(desc.getElementType()))),
-                                        entry("rank", integer(desc.getShape().size()))}));
+        if (sharedWith(argument) == index)
+          arguments.push_back(
+              dictionary({entry("name", text(name)), entry("kind", text("tensor")),
+                          entry("element", text(elementName(desc.getElementType()))),
+                          entry("rank", integer(desc.getShape().size()))}));
         parameters.push_back(*map);
         continue;
       }

@@ -136,6 +136,10 @@ void LayoutFlow::propagateThrough(Operation *op, Attribute layout, unsigned inde
         assign(input, nv::RowSlotAttr::get(op->getContext(), i, join.getInputs().size(), layout));
     } else if (auto attr = dyn_cast<nv::RowSlotAttr>(layout)) {
       assign(join.getResult(), attr.getParent());
+    } else if (auto slice = dyn_cast<nv::SliceAttr>(layout)) { // reduced within a slot
+      if (auto attr = dyn_cast<nv::RowSlotAttr>(slice.getParent()))
+        assign(join.getResult(),
+               nv::SliceAttr::get(op->getContext(), slice.getDim(), attr.getParent()));
     }
     return;
   }

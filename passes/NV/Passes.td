@@ -5,6 +5,10 @@
 
 include "mlir/Pass/PassBase.td"
 
+def NVResolveBoxes : Pass<"nv-resolve-boxes"> {
+  let summary = "Give every shape of box through which a tensor is seen an argument of its own";
+}
+
 def NVCheckTarget : Pass<"nv-check-target"> {
   let summary = "Refuse mechanisms that the chip does not have, and scopes that do not fit the cluster";
   let options = [Option<"chip", "chip", "std::string", "\"sm_90a\"", "Target, such as sm_100a">];

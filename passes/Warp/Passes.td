@@ -5,6 +5,36 @@
 
 include "mlir/Pass/PassBase.td"
 
+def WarpPartition : Pass<"warp-partition"> {
+  let summary = "Decide which role performs each operation of a tile kernel";
+  let options = [Option<"chip", "chip", "std::string", "\"sm_90a\"", "Target, such as sm_90a">];
+}
+
+def WarpInsertRings : Pass<"warp-insert-rings"> {
+  let summary = "Put tiles that cross roles into buffers, and products on the tensor core";
+  let options = [Option<"chip", "chip", "std::string", "\"sm_90a\"", "Target, such as sm_90a">];
+  let dependentDialects = ["::tileloom::nv::NVDialect", "::tileloom::warp::WarpDialect", "::mlir::arith::ArithDialect"];
+}
+
+def WarpSplitRoles : Pass<"warp-split-roles"> {
+  let summary = "Split a partitioned kernel into one program for each role";
+  let dependentDialects = ["::tileloom::warp::WarpDialect", "::mlir::arith::ArithDialect"];
+}
+
+def WarpSplitReplicas : Pass<"warp-split-replicas"> {
+  let summary = "Share the work of a role among its replicas";
+  let dependentDialects = ["::tileloom::warp::WarpDialect", "::mlir::arith::ArithDialect"];
+}
+
+def WarpNarrowTensorMemory : Pass<"warp-narrow-tensor-memory"> {
+  let summary = "Read tensor memory in the pieces that are used";
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+def WarpPlanBuffers : Pass<"warp-plan-buffers"> {
+  let summary = "Decide the depths of rings and the registers of roles";
+}
+
 def WarpExpandStores : Pass<"warp-expand-stores"> {
   let summary = "Expand warp.store into ring operations, a local store and a TMA store";
   let dependentDialects = ["::tileloom::nv::NVDialect"];
@@ -41,6 +71,64 @@ def WarpDrainRings : Pass<"warp-drain-rings"> {
 def WarpAssignStagePhase : Pass<"warp-assign-stage-phase"> {
   let summary = "Give every acquire its stage and phase, carried by each role through its control flow";
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// The role stage: from sequential roles to scheduled ones
+//===----------------------------------------------------------------------===//
+
+def WarpPipelineRole : Pass<"warp-pipeline-role"> {
+  let summary = "Let the products of a role's loop overlap its synchronous work";
+  let description = [{
+    In innermost loops with two or more `nv.wgmma`, each awaited at once, finds an order of the body that keeps the tensor core
+    and the other units busy together. A product that needs synchronous work on another one's result runs one iteration late: the
+    loop gets a prologue and an epilogue, guarded unless the loop is known to run (`warp.min_trips` on the loop says so).
+    `warp.pipeline = "off"` on a loop keeps it as it is.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+  let options = [
+    Option<"skew", "skew", "bool", "true", "Change loops at all">,
+    Option<"report", "report", "bool", "false", "Say in a remark what was compared">];
+}
+
+def WarpDeferReductions : Pass<"warp-defer-reductions"> {
+  let summary = "Keep a running sum per thread and reduce across lanes after the loop";
+  let description = [{
+    A carried value that a loop only adds reductions to (and multiplies by factors), or takes the maximum or minimum with, is
+    carried as a tile of eight columns (`nv.fold`) and reduced once, after the loop.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
+def WarpGuardScales : Pass<"warp-guard-scales"> {
+  let summary = "Skip the multiplication of a carried tile by factors that are all one";
+  let description = [{
+    For factors that compare the old and new value of a running maximum or minimum. The same results to the bit.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+  let options = [
+    Option<"minRegisters", "min-registers", "int64_t", "48", "Registers of a thread below which a vote does not pay">];
+}
+
+def WarpSplitMasks : Pass<"warp-split-masks"> {
+  let summary = "Drop masks in the iterations in which they are true";
+  let description = [{
+    A select between a tile and a constant by comparisons that are affine in positions and in the induction variable (of step 1) is
+    dropped where it is always true; else the loop is split in up to three, of which the middle one has no mask.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
+def WarpStageRole : Pass<"warp-stage-role"> {
+  let summary = "Order synchronous work by rows while a product is in flight";
+  let description = [{
+    Between the wait for one product and the wait for another one in flight: slices the work by the rows that each thread holds,
+    lists it so that the unit with most work starts early, and pins the second wait behind the work before it (`nv.wgmma.wait ...
+    after`). `fraction` of the last rows' work for that unit comes before the wait. `warp.stage = "off"` on a loop keeps it.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+  let options = [
+    Option<"fraction", "fraction", "double", "0.25", "Share of the last row slot's work before the pinned wait">];
 }
 
 #endif // TILELOOM_PASSES_WARP_PASSES_TD

@@ -23,7 +23,7 @@ STAGES = ("tile", "warp", "nv", "llvm", "llvmir")
 
 _KINDS = {"tile": 0, "warp": 1, "nv": 2, "llvm": 3, "recipe": 4, "llvmir": 5, "ptx": 6, "cubin": 7}
 _REPORT, _REPORT_TEXT, _DIAGNOSTICS = 8, 9, 10
-_FLAG_REPORT, _FLAG_CUBIN_IF_POSSIBLE, _FLAG_WERROR_PTXAS, _FLAG_LINE_INFO, _FLAG_VERIFY = 1, 2, 4, 8, 16
+_FLAG_REPORT, _FLAG_CUBIN_IF_POSSIBLE, _FLAG_WERROR_PTXAS, _FLAG_LINE_INFO, _FLAG_VERIFY, _FLAG_SAVE_PASSES = 1, 2, 4, 8, 16, 32
 
 
 class CompileError(TileloomError):
@@ -47,9 +47,9 @@ class _Options(ctypes.Structure):
 class Compiled:
     """What a compilation yielded.
 
-    ptx: str. cubin: bytes, or None without ptxas. recipe: dict (docs/recipe.md), or None if not asked for. report: dict
-    (docs/report.md), or None if not asked for; report_text: the same as tables. stages: dict of IR texts by stage name, those asked for.
-    diagnostics: warnings of the compilation, "" if there were none.
+    ptx: str, or None if not asked for. cubin: bytes, or None without ptxas. recipe: dict (docs/recipe.md), or None if not asked for.
+    report: dict (docs/report.md), or None if not asked for; report_text: the same as tables. stages: dict of IR texts by stage name,
+    those asked for. diagnostics: warnings of the compilation, "" if there were none.
     """
 
     def __init__(self, ptx, cubin, recipe, report, report_text, stages, diagnostics):
@@ -82,23 +82,24 @@ def _library():
     return _declared
 
 
-def compile(text, target, *, name="<source>", recipe=True, cubin=None, report=False, stages=(), werror_ptxas=False,
-            line_info=False, opt_level=3, ptxas=None, ptxas_timeout=300, save_temps=None, verify=False):
+def compile(text, target, *, name="<source>", ptx=True, recipe=True, cubin=None, report=False, stages=(), werror_ptxas=False,
+            line_info=False, opt_level=3, ptxas=None, ptxas_timeout=300, save_temps=None, save_passes=False, verify=False):
     """Compiles `text` for `target` (one of TARGETS).
 
-    recipe: also yield the launch recipe. cubin: True needs ptxas, None takes it if there is one, False does not run it
-    (the driver then compiles the PTX at load). stages: names out of STAGES whose IR text to keep. ptxas: path of the program.
-    ptxas_timeout: seconds. verify: check the IR after every pass, not only after every stage. Raises CompileError.
+    ptx: False stops after the last of `stages`. recipe: also yield the launch recipe. cubin: True needs ptxas, None takes it if
+    there is one, False does not run it (the driver then compiles the PTX at load). stages: names out of STAGES whose IR text to keep.
+    ptxas: path of the program. ptxas_timeout: seconds. save_temps: directory for everything made on the way; save_passes: there also
+    the IR after every pass. verify: check the IR after every pass, not only after every stage. Raises CompileError.
     """
     unknown = [stage for stage in stages if stage not in STAGES]
     if unknown:
         raise CompileError(f"unknown stage {unknown[0]!r} (stages: {', '.join(STAGES)})")
     if opt_level not in (0, 1, 2, 3):
         raise CompileError(f"opt_level is {opt_level!r}; needed 0, 1, 2 or 3")
-    kinds = ["ptx", *stages] + ["recipe"] * bool(recipe) + ["cubin"] * (cubin is True)
-    flags = (_FLAG_REPORT * bool(report) | _FLAG_CUBIN_IF_POSSIBLE * (cubin is None) |
+    kinds = ["ptx"] * bool(ptx) + [*stages] + ["recipe"] * bool(recipe and ptx) + ["cubin"] * (cubin is True)
+    flags = (_FLAG_REPORT * bool(report) | _FLAG_CUBIN_IF_POSSIBLE * bool(cubin is None and ptx) |
              _FLAG_WERROR_PTXAS * bool(werror_ptxas) | _FLAG_LINE_INFO * bool(line_info) |
-             _FLAG_VERIFY * bool(verify))
+             _FLAG_VERIFY * bool(verify) | _FLAG_SAVE_PASSES * bool(save_passes))
     emit = 0
     for kind in kinds:
         emit |= 1 << _KINDS[kind]

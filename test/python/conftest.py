@@ -15,6 +15,7 @@ FAKE = os.path.join(BUILD, "test", "fake_cuda", "libfake_cuda.so")
 sys.path.insert(0, os.path.join(ROOT, "python"))
 os.environ.setdefault("TILELOOM_LIBRARY", os.path.join(BUILD, "lib", "libtileloom.so"))
 os.environ["TILELOOM_CUDA_LIBRARY"] = FAKE
+os.environ.setdefault("TILELOOM_CACHE_DIR", os.path.join(BUILD, "test", "cache"))
 
 
 class Fake:

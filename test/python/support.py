@@ -56,8 +56,11 @@ def make_torch(monkeypatch):
                 step *= extent
             self.strides = tuple(strides) if strides else tuple(reversed(steps))
 
-        def stride(self):
-            return self.strides
+        def stride(self, axis=None):
+            return self.strides if axis is None else self.strides[axis]
+
+        def dim(self):
+            return len(self.shape)
 
         def get_device(self):
             return self.device
@@ -74,4 +77,6 @@ def make_torch(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", torch)
     from tileloom.runtime import kernel
     monkeypatch.setattr(kernel, "_torch", None)
+    from tileloom.dispatch import keys
+    monkeypatch.setattr(keys, "_found", None)
     return torch

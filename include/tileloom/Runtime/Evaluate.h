@@ -16,9 +16,10 @@ struct Grid {
   bool empty() const { return x == 0 || y == 0 || z == 0; }
 };
 
-/// The grid for these (checked) arguments on a device with this many multiprocessors.
-llvm::Expected<Grid> computeGrid(const Recipe &recipe, Arguments arguments,
-                                 int32_t multiprocessors);
+/// The grid for these (checked) arguments on a device with this many multiprocessors. `given` is the
+/// caller's grid: needed if the recipe says so, refused by a persistent kernel; null if there is none.
+llvm::Expected<Grid> computeGrid(const Recipe &recipe, Arguments arguments, int32_t multiprocessors,
+                                 const Grid *given = nullptr);
 
 /// Writes the 128 bytes of a tensor map parameter.
 using MapWriter = llvm::function_ref<llvm::Error(const TileloomTensorMap &, unsigned char *)>;
@@ -35,7 +36,8 @@ struct EvaluatedLaunch {
   std::vector<unsigned char> bytes;
 };
 llvm::Expected<std::unique_ptr<EvaluatedLaunch>>
-evaluateLaunch(const Recipe &recipe, Arguments arguments, const TileloomDevice &device);
+evaluateLaunch(const Recipe &recipe, Arguments arguments, const TileloomDevice &device,
+               const Grid *given = nullptr);
 
 } // namespace tileloom::runtime
 #endif // TILELOOM_RUNTIME_EVALUATE_H

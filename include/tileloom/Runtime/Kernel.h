@@ -21,7 +21,7 @@ public:
 
   /// Launches on the current context; the arguments have passed checkArguments.
   llvm::Error launch(Runtime &runtime, const Recipe &recipe, Arguments arguments,
-                     cuda::Stream stream);
+                     cuda::Stream stream, const Grid *grid);
 
   /// Unloads; the context must be current.
   void release(Runtime &runtime);
@@ -52,7 +52,8 @@ public:
 
   const Recipe &recipe() const { return theRecipe; }
 
-  llvm::Error launch(Arguments arguments, cuda::Stream stream);
+  /// `grid`: the caller's, or null for the recipe's.
+  llvm::Error launch(Arguments arguments, cuda::Stream stream, const Grid *grid = nullptr);
 
   /// Loads on device `ordinal`, or on the current one if it is negative.
   llvm::Error preload(int32_t ordinal);

@@ -56,6 +56,7 @@ struct ParameterSpec {
 
 struct GridSpec {
   bool persistent = false;
+  bool given = false; ///< by the caller, at the launch
   unsigned perMultiprocessor = 1;
   std::vector<Expression> extents; ///< tiles if persistent; otherwise x, y, z
 };

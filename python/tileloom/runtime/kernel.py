@@ -131,6 +131,14 @@ def _stream_number(stream):
                         "CuPy or the __cuda_stream__ protocol")
 
 
+def _grid(extents):
+    """Three extents as the C API takes them."""
+    extents = (*extents, 1, 1)[:max(3, len(extents))]
+    if len(extents) != 3 or not all(isinstance(extent, int) and 0 <= extent < 1 << 32 for extent in extents):
+        raise ArgumentError(f"grid is {extents}; needed one to three integers from 0 to 2^32-1")
+    return (ctypes.c_uint32 * 3)(*extents)
+
+
 def _read(source, what):
     if isinstance(source, (bytes, bytearray, memoryview)):
         return bytes(source)
@@ -172,7 +180,7 @@ class Kernel:
     def __init__(self, image: Optional[bytes], recipe: bytes):
         self._handle = None
         self._library = library.load()
-        self._launch = self._library.tileloomKernelLaunch
+        self._launch = self._library.tileloomKernelLaunchGrid
         handle = ctypes.c_void_p()
         status = self._library.tileloomKernelCreate(image, len(image or b""), recipe, len(recipe),
                                                     ctypes.byref(handle))
@@ -238,16 +246,16 @@ class Kernel:
                 parts.append(PACK[rank](TENSOR, element, device, rank, value.data_ptr(), *shape, *strides))
         return b"".join(parts), place
 
-    def __call__(self, *values, stream=None):
-        """Launches on `stream`; by default on torch's current stream if torch is in use, else on the legacy
-        default stream. Raises ArgumentError, LaunchError or DriverError; returns at once otherwise."""
+    def __call__(self, *values, grid=None, stream=None):
+        """Launches on `stream`, on a `grid` of up to three extents if the recipe leaves that to the caller. The default stream is
+        torch's current one if torch is in use, else the legacy one. Raises ArgumentError, LaunchError or DriverError; returns at once otherwise."""
         self._check_loaded()
         torch = _torch or _find_torch()
         number = None if stream is None else _stream_number(stream)
         packed, device = self._pack(values, number, torch)
         if number is None:
             number = torch.current_stream(device) if device >= 0 else 0
-        status = self._launch(self._handle, packed, len(values), number)
+        status = self._launch(self._handle, packed, len(values), grid and _grid(grid), number)
         if status:
             self._fail(status)
 
@@ -258,16 +266,16 @@ class Kernel:
         if status:
             self._fail(status)
 
-    def evaluate(self, *values, device: Device) -> Launch:
-        """The launch that these arguments ask for, computed without a GPU. With ordinal -1, the default, tensors are
-        host arrays."""
+    def evaluate(self, *values, device: Device, grid=None) -> Launch:
+        """The launch that these arguments (and this grid) ask for, computed without a GPU. With ordinal -1, the default,
+        tensors are host arrays."""
         self._check_loaded()
         packed, _ = self._pack(values, None, _find_torch())
         limits = library.CDevice(device.ordinal, device.major, device.minor, device.multiprocessors,
                                  device.shared_bytes, device.max_threads)
         result = ctypes.POINTER(library.CLaunch)()
-        status = self._library.tileloomKernelEvaluate(self._handle, ctypes.byref(limits), packed, len(values),
-                                                      ctypes.byref(result))
+        status = self._library.tileloomKernelEvaluateGrid(self._handle, ctypes.byref(limits), packed, len(values),
+                                                          grid and _grid(grid), ctypes.byref(result))
         if status:
             self._fail(status)
         try:

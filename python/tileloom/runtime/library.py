@@ -98,11 +98,16 @@ def _declare(library):
     # The arguments are a bytes object that holds the array of TileloomArgument.
     library.tileloomKernelLaunch.restype = ctypes.c_int
     library.tileloomKernelLaunch.argtypes = [pointer, ctypes.c_char_p, size, pointer]
+    library.tileloomKernelLaunchGrid.restype = ctypes.c_int
+    library.tileloomKernelLaunchGrid.argtypes = [pointer, ctypes.c_char_p, size, ctypes.POINTER(ctypes.c_uint32), pointer]
     library.tileloomKernelPreload.restype = ctypes.c_int
     library.tileloomKernelPreload.argtypes = [pointer, ctypes.c_int32]
     library.tileloomKernelEvaluate.restype = ctypes.c_int
     library.tileloomKernelEvaluate.argtypes = [pointer, ctypes.POINTER(CDevice), ctypes.c_char_p, size,
                                                ctypes.POINTER(ctypes.POINTER(CLaunch))]
+    library.tileloomKernelEvaluateGrid.restype = ctypes.c_int
+    library.tileloomKernelEvaluateGrid.argtypes = [pointer, ctypes.POINTER(CDevice), ctypes.c_char_p, size,
+                                                   ctypes.POINTER(ctypes.c_uint32), ctypes.POINTER(ctypes.POINTER(CLaunch))]
     library.tileloomLaunchRelease.restype = None
     library.tileloomLaunchRelease.argtypes = [ctypes.POINTER(CLaunch)]
     return library

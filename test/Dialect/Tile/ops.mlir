@@ -11,3 +11,73 @@ func.func @kernel(%a: !tile.desc<128x64xbf16>, %b: !tile.desc<1x128x1x64xf8E4M3F
 
 // CHECK-LABEL: func.func private @rank5(!tile.desc<1x2x3x4x5xf32>)
 func.func private @rank5(!tile.desc<1x2x3x4x5xf32>)
+// CHECK-LABEL: func.func @gemm
+// CHECK-SAME: tile.schedule = #tile.schedule<replicas = 2, stages = 4, use = "cooperative">
+func.func @gemm(%A: !tile.desc<128x64xbf16>, %B: !tile.desc<256x64xbf16>, %C: !tile.desc<128x256xbf16>,
+                %m: i32, %n: i32, %k: i32)
+    attributes {tile.kernel, tile.schedule = #tile.schedule<replicas = 2, use = "cooperative", stages = 4>} {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %zero = arith.constant dense<0.0> : tensor<128x256xf32>
+  // CHECK: tile.for_each_tile (%{{.*}}, %{{.*}}) in (%{{.*}}, %{{.*}}) {
+  tile.for_each_tile (%i, %j) in (%m, %n) {
+    %acc = scf.for %kk = %c0 to %k step %c64 iter_args(%c = %zero) -> tensor<128x256xf32> : i32 {
+      // CHECK: tile.load %{{.*}}[%{{.*}}, %{{.*}}] : !tile.desc<128x64xbf16> -> tensor<128x64xbf16>
+      %a = tile.load %A[%i, %kk] : !tile.desc<128x64xbf16> -> tensor<128x64xbf16>
+      %b = tile.load %B[%j, %kk] : !tile.desc<256x64xbf16> -> tensor<256x64xbf16>
+      // CHECK: tile.trans
+      %bt = tile.trans %b : tensor<256x64xbf16> -> tensor<64x256xbf16>
+      // CHECK: tile.dot %{{.*}}, %{{.*}} acc(%{{.*}}) : tensor<128x64xbf16>, tensor<64x256xbf16> -> tensor<128x256xf32>
+      %d = tile.dot %a, %bt acc(%c) : tensor<128x64xbf16>, tensor<64x256xbf16> -> tensor<128x256xf32>
+      scf.yield %d : tensor<128x256xf32>
+    }
+    %out = arith.truncf %acc : tensor<128x256xf32> to tensor<128x256xbf16>
+    // CHECK: tile.store %{{.*}} to %{{.*}}[%{{.*}}, %{{.*}}] : tensor<128x256xbf16>, !tile.desc<128x256xbf16>
+    tile.store %out to %C[%i, %j] : tensor<128x256xbf16>, !tile.desc<128x256xbf16>
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @pointers
+func.func @pointers(%p: i64 {tile.pointer = f32}, %q: i64 {tile.pointer = f32}, %n: i32, %at: i64) attributes {tile.kernel} {
+  // CHECK: tile.program_id dim(0)
+  %pid = tile.program_id dim(0)
+  // CHECK: tile.num_programs dim(1)
+  %np = tile.num_programs dim(1)
+  // CHECK: tile.iota : tensor<256xi32>
+  %i = tile.iota : tensor<256xi32>
+  // CHECK: tile.splat %{{.*}} : i32 -> tensor<256xi32>
+  %limit = tile.splat %n : i32 -> tensor<256xi32>
+  %mask = arith.cmpi slt, %i, %limit : tensor<256xi32>
+  %other = arith.constant dense<1.0> : tensor<256xf32>
+  // CHECK: tile.gather %{{.*}}[%{{.*}}] mask(%{{.*}} : tensor<256xi1>) other(%{{.*}} : tensor<256xf32>) invariant : tensor<256xi32> -> tensor<256xf32>
+  %x = tile.gather %p[%i] mask(%mask : tensor<256xi1>) other(%other : tensor<256xf32>) invariant : tensor<256xi32> -> tensor<256xf32>
+  // CHECK: tile.gather %{{.*}}[%{{.*}}] : i64 -> f32
+  %s = tile.gather %p[%at] : i64 -> f32
+  // CHECK: tile.reduce max %{{.*}} dim(0) : tensor<256xf32> -> f32
+  %m = tile.reduce max %x dim(0) : tensor<256xf32> -> f32
+  // CHECK: tile.scan add %{{.*}} dim(0) : tensor<256xf32>
+  %c = tile.scan add %x dim(0) : tensor<256xf32>
+  // CHECK: tile.expand_dims %{{.*}} dim(1) : tensor<256xf32> -> tensor<256x1xf32>
+  %e = tile.expand_dims %c dim(1) : tensor<256xf32> -> tensor<256x1xf32>
+  // CHECK: tile.broadcast %{{.*}} : tensor<256x1xf32> -> tensor<256x4xf32>
+  %b = tile.broadcast %e : tensor<256x1xf32> -> tensor<256x4xf32>
+  // CHECK: tile.reshape %{{.*}} : tensor<256x4xf32> -> tensor<4x256xf32>
+  %r = tile.reshape %b : tensor<256x4xf32> -> tensor<4x256xf32>
+  %y = tile.reduce add %r dim(0) : tensor<4x256xf32> -> tensor<256xf32>
+  // CHECK: tile.scatter %{{.*}} to %{{.*}}[%{{.*}}] mask(%{{.*}} : tensor<256xi1>) : tensor<256xf32>, tensor<256xi32>
+  tile.scatter %y to %q[%i] mask(%mask : tensor<256xi1>) : tensor<256xf32>, tensor<256xi32>
+  // CHECK: tile.atomic add %{{.*}} to %{{.*}}[%{{.*}}] : f32, i64 -> f32
+  %old = tile.atomic add %m to %q[%at] : f32, i64 -> f32
+  return
+}
+
+// CHECK-LABEL: func.func @boxes
+func.func @boxes(%Q: !tile.desc<1x128x1x64xbf16>, %i: i32) attributes {tile.kernel} {
+  // CHECK: tile.rebox %{{.*}} : !tile.desc<1x128x1x64xbf16> -> !tile.desc<1x64x1x64xbf16>
+  %h = tile.rebox %Q : !tile.desc<1x128x1x64xbf16> -> !tile.desc<1x64x1x64xbf16>
+  // CHECK: tile.load %{{.*}}[{{.*}}] : !tile.desc<1x64x1x64xbf16> -> tensor<64x64xbf16>
+  %q = tile.load %h[%i, %i, %i, %i] : !tile.desc<1x64x1x64xbf16> -> tensor<64x64xbf16>
+  tile.store %q to %h[%i, %i, %i, %i] : tensor<64x64xbf16>, !tile.desc<1x64x1x64xbf16>
+  return
+}

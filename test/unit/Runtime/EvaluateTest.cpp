@@ -33,6 +33,27 @@ TEST(Grid, PersistentIsTheSmallerOfTilesAndResident) {
   EXPECT_EQ(good(grid(two, 1000, 0)).x, 264u);
 }
 
+TEST(Grid, GivenByTheCaller) {
+  auto onGiven = [](const std::string &launch, const Grid *given) {
+    Recipe recipe = good(Recipe::parse(recipeText(sizes, "", launch)));
+    TileloomArgument arguments[] = {scalar(TILELOOM_I64, 2), scalar(TILELOOM_I64, 3)};
+    return computeGrid(recipe, arguments, 132, given);
+  };
+  const std::string given = R"("grid": {"given": true})";
+  Grid grid{7, 5, 3}, tall{1, 65536, 1}, empty{0, 1, 1};
+  EXPECT_EQ(good(onGiven(given, &grid)).x, 7u);
+  EXPECT_EQ(good(onGiven(given, &grid)).z, 3u);
+  EXPECT_TRUE(good(onGiven(given, &empty)).empty());
+  EXPECT_EQ(good(onGiven(plain, &grid)).y, 5u) << "instead of what the recipe computes";
+  EXPECT_EQ(text(onGiven(given, nullptr)),
+            "kernel 'k': no grid is given; needed one at the launch");
+  EXPECT_EQ(text(onGiven(given, &tall)), "kernel 'k': grid y is 65536; needed at most 65535");
+  EXPECT_EQ(text(onGiven(given + R"(, "cluster": [2, 1, 1])", &grid)),
+            "kernel 'k': grid x is 7; needed a multiple of the cluster's 2");
+  EXPECT_EQ(text(onGiven(persistent, &grid)), "kernel 'k': a grid of (7, 5, 3) is given; needed "
+                                              "none, as the kernel is persistent");
+}
+
 TEST(Grid, PersistentCountsWholeClusters) {
   std::string clustered = persistent + R"(, "cluster": [4, 1, 1])";
   EXPECT_EQ(good(grid(clustered, 1, 1)).x, 4u);

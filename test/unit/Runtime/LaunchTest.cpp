@@ -40,6 +40,18 @@ TEST_F(LaunchTest, ConfigurationAndParameters) {
   EXPECT_EQ(line(calls, "cuFuncSetAttribute"), "cuFuncSetAttribute 8 100000");
 }
 
+TEST_F(LaunchTest, GridOfTheCaller) {
+  Kernel k = kernel(tensorA, "", R"("grid": {"given": true})");
+  Grid grid{6, 2, 1}, empty{6, 0, 1};
+  EXPECT_EQ(text(k.launch(given, nullptr, &empty)), "");
+  EXPECT_EQ(count(log(), "cuLaunch"), 0);
+  EXPECT_EQ(text(k.launch(given, nullptr, &grid)), "");
+  EXPECT_EQ(line(log(), "cuLaunchKernelEx"),
+            "cuLaunchKernelEx grid=6x2x1 block=128x1x1 shared=0 stream=(nil)");
+  EXPECT_EQ(text(k.launch(given, nullptr)),
+            "kernel 'k': no grid is given; needed one at the launch");
+}
+
 TEST_F(LaunchTest, PlainLaunchHasNoAttributes) {
   Kernel k = kernel(tensorA, "", gridOne);
   EXPECT_EQ(text(k.launch(given, nullptr)), "");

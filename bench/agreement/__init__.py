@@ -1,0 +1,1 @@
+"""Small PTX kernels over the instruction families of Hopper, for bench/agreement.py."""

@@ -1,0 +1,11 @@
+"""All cases, family after family."""
+
+import re
+
+from . import matrix, memory, scalars, tma, warps
+
+
+def cases(pattern=""):
+    """Those whose name matches; the matrix products are not made yet (case.Deferred)."""
+    for module in (scalars, warps, memory, tma, matrix):
+        yield from (case for case in module.cases() if re.search(pattern, case.name))

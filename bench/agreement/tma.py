@@ -1,0 +1,140 @@
+"""Tensor copies: swizzles, boxes over the edges, all ranks and types, multicast, stores, reductions, edited maps (PTX ISA 9.7.9.25.5)."""
+
+import numpy as np
+
+from .case import Case, Map, kernel
+
+SIZE = {0: 1, 1: 2, 2: 4, 3: 4, 4: 8, 5: 8, 6: 2, 7: 4, 8: 8, 9: 2, 10: 4, 11: 4, 12: 4}
+REGISTERS = "\t.shared .align 1024 .b8 tile[16384];\n\t.shared .align 8 .b8 bar[8];\n"
+FILL = ("\tmov.u32 %r1, tile;\n\tmov.u32 %r2, bar;\n\tsetp.ne.u32 %p1, %thr, 0;\n\tshl.b32 %r3, %thr, 2;\n\tadd.s32 %r4, %r1, %r3;\n\tmov.b32 %r5, 0;\n"
+        "FILL:\n\tst.shared.b32 [%r4], 0xABABABAB;\n\tadd.s32 %r4, %r4, 512;\n\tadd.s32 %r5, %r5, 1;\n\tsetp.ne.u32 %p2, %r5, 32;\n\t@%p2 bra FILL;\n"
+        "\tfence.proxy.async.shared::cta;\n\t@%p1 bra READY;\n\tmbarrier.init.shared.b64 [%r2], 1;\n\tfence.mbarrier_init.release.cluster;\nREADY:\n")
+DUMP = ("\tadd.s32 %r4, %r1, %r3;\n\tmad.lo.u32 %r6, %blk, 16384, %r3;\n\tcvt.u64.u32 %rd1, %r6;\n\tadd.s64 %rd2, %out, %rd1;\n\tmov.b32 %r5, 0;\n"
+        "DUMP:\n\tld.shared.b32 %r7, [%r4];\n\tst.global.b32 [%rd2], %r7;\n\tadd.s32 %r4, %r4, 512;\n\tadd.s64 %rd2, %rd2, 512;\n\tadd.s32 %r5, %r5, 1;\n\tsetp.ne.u32 %p2, %r5, 32;\n\t@%p2 bra DUMP;\n")
+
+
+def pattern(seed, elements, type):
+    """Values of the type without NaNs and infinities, so that every conversion is defined."""
+    rng = np.random.default_rng(seed)
+    size = SIZE[type]
+    if type in (6, 9):
+        return ((rng.integers(0, 1 << 16, elements) & 0xBFFF)).astype(np.uint16)
+    if type in (7, 10, 11, 12):
+        bits = rng.integers(0, 1 << 32, elements).astype(np.uint32) & np.uint32(0xBFFFFFFF)
+        bits[::7] &= np.uint32(0x807FFFFF)  # subnormals
+        return bits
+    return rng.integers(0, 256, elements * size).astype(np.uint8).view(f"u{size}")
+
+
+def load(name, type, dims, box, coordinates, swizzle=0, fill=0, offset=0, smem=0, question=None, family="TMA loads", pitch=None):
+    """Loads a box into shared memory that held 0xAB, and stores all of it to global memory. pitch: bytes of a row, if not dense."""
+    size, rank = SIZE[type], len(dims)
+    strides, step = [], pitch or -(-dims[0] * size // 16) * 16
+    for extent in dims[1:]:
+        strides.append(step)
+        step *= extent
+    source = pattern(len(name), max(step, dims[0] * size) // size + 64, type)
+    out = np.zeros(4096, np.uint32)
+    bytes = size * int(np.prod(box))
+    body = (FILL + "\tbar.sync 0;\n\t@%p1 bra WAIT;\n" +
+            f"\tmbarrier.arrive.expect_tx.shared.b64 _, [%r2], {bytes};\n" +
+            f"\tcp.async.bulk.tensor.{rank}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1+{smem}], [%map, {{{', '.join(map(str, coordinates))}}}], [%r2];\n" +
+            "WAIT:\n\tmbarrier.try_wait.parity.shared.b64 %p3, [%r2], 0;\n\t@!%p3 bra WAIT;\n" + DUMP)
+    return Case(name, family, kernel(body, [("map", "map"), "out"], registers=REGISTERS),
+                [Map(source, type, dims, box, strides, swizzle, fill, offset), out], [out], block=128, question=question)
+
+
+def loads():
+    for swizzle, width, text in ((0, 128, "none"), (1, 32, "32"), (2, 64, "64"), (3, 128, "128")):
+        yield load(f"swizzle_{text}", 9, (96, 80), (width // 2, 64), (16, 8), swizzle)
+    yield load("swizzle_128_not_on_its_pattern", 9, (96, 80), (64, 32), (0, 0), 3, smem=384,
+               question="Is the pattern a function of the absolute address? Assumed: yes, address bits 4-6 ^= bits 7-9.")
+    for swizzle, inner, text in ((1, 16, "32"), (2, 32, "64"), (3, 32, "128"), (3, 64, "128_half"), (2, 16, "64_quarter")):
+        yield load(f"narrow_box_{text}", 0, (256, 64), (inner, 40), (32, 3), swizzle,
+                   question="Pitch of rows narrower than the swizzle. Assumed: dense, then swizzled by address.")
+    yield load("rank_1", 2, (500,), (256,), (100,))
+    yield load("rank_3", 6, (64, 20, 9), (32, 7, 5), (8, 3, 2), 2)
+    yield load("rank_4", 0, (64, 9, 8, 7), (32, 3, 5, 4), (16, 2, 1, 3), 1)
+    yield load("rank_5", 7, (16, 6, 5, 4, 3), (8, 3, 2, 3, 2), (4, 1, 2, 0, 1))
+    tx = "Bytes of a box over the edge. Assumed: those of the whole box (fewer would hang)."
+    yield load("edge_high", 9, (90, 70), (64, 32), (60, 50), 3, question=tx)
+    yield load("edge_low", 9, (90, 70), (64, 32), (-10, -5), 3, question=tx)
+    yield load("edge_outside", 9, (90, 70), (64, 32), (200, 5), 3, question=tx)
+    yield load("edge_odd_extent", 0, (83, 33), (64, 32), (48, 8), 2, pitch=96)
+    yield load("edge_rank_4", 6, (24, 5, 4, 3), (16, 4, 3, 3), (12, 3, -1, 1))
+    nan = "Bit pattern of the NaN fill. Assumed: all bits of the value but the sign (0x7FFF, 0x7FFFFFFF)."
+    for type, text in ((6, "f16"), (9, "bf16"), (7, "f32"), (8, "f64"), (11, "tf32")):
+        yield load(f"nan_fill_{text}", type, (40, 20), (16, 8), (32, 16), fill=1, question=nan)
+    for type, text in ((10, "f32_ftz"), (11, "tf32"), (12, "tf32_ftz")):
+        yield load(f"type_{text}", type, (64, 64), (32, 32), (16, 8), 3,
+                   question="Do loads of this map type change the values? Assumed: ftz flushes, tf32 leaves the bits.")
+    for type, text in ((1, "u16"), (3, "s32"), (4, "u64"), (8, "f64")):
+        yield load(f"type_{text}", type, (64, 40), (16, 16), (8, 8))
+
+
+def store(name, type, dims, box, coordinates, swizzle=0, reduce=None, pitch=None, question=None):
+    """Stores, or adds, a box of known values into a tensor whose other elements must stay."""
+    size, rank = SIZE[type], len(dims)
+    strides, step = [], pitch or -(-dims[0] * size // 16) * 16
+    for extent in dims[1:]:
+        strides.append(step)
+        step *= extent
+    target = pattern(len(name) + 1, step // size, type)
+    x = pattern(len(name) + 2, 8192 // size, type).view(np.uint32)
+    operation = f"cp.reduce.async.bulk.tensor.{rank}d.global.shared::cta.{reduce}.tile.bulk_group" if reduce else \
+        f"cp.async.bulk.tensor.{rank}d.global.shared::cta.tile.bulk_group"
+    body = ("\tmov.u32 %r1, tile;\n\tsetp.ne.u32 %p1, %thr, 0;\n\tshl.b32 %r3, %thr, 2;\n\tadd.s32 %r4, %r1, %r3;\n\tcvt.u64.u32 %rd1, %r3;\n\tadd.s64 %rd2, %x, %rd1;\n" +
+            "".join(f"\tld.global.b32 %r5, [%rd2+{512 * i}];\n\tst.shared.b32 [%r4+{512 * i}], %r5;\n" for i in range(16)) +
+            "\tfence.proxy.async.shared::cta;\n\tbar.sync 0;\n\t@%p1 bra END;\n" +
+            f"\t{operation} [%map, {{{', '.join(map(str, coordinates))}}}], [%r1];\n\tcp.async.bulk.commit_group;\n\tcp.async.bulk.wait_group 0;\nEND:\n")
+    return Case(name, "TMA stores", kernel(body, [("map", "map"), "x"], registers=REGISTERS), [Map(target, type, dims, box, strides, swizzle), x],
+                [target], block=128, question=question)
+
+
+def stores():
+    for swizzle, width, text in ((0, 128, "none"), (1, 32, "32"), (2, 64, "64"), (3, 128, "128")):
+        yield store(f"store_swizzle_{text}", 9, (96, 80), (width // 2, 32), (16, 8), swizzle)
+    ragged = "Right edge not a multiple of 16 bytes: are the neighbours in the row untouched? Assumed: yes."
+    yield store("store_ragged_bf16", 9, (37, 20), (32, 16), (24, 8), 2, pitch=128, question=ragged)
+    yield store("store_ragged_u8", 0, (45, 20), (32, 16), (32, 8), 1, pitch=64, question=ragged)
+    yield store("store_ragged_f32", 7, (19, 12), (16, 16), (8, 4), 2, pitch=128, question=ragged)
+    yield store("store_low_edge", 9, (64, 40), (32, 16), (-8, -4), 2, question="Negative coordinates of a store (PTX asks for none). Assumed: clipped.")
+    yield store("store_rank_3", 6, (64, 20, 9), (32, 7, 5), (48, 16, 6), 2)
+    for type, text, operations in ((2, "u32", ("add", "min", "max", "inc", "dec", "and", "or", "xor")), (3, "s32", ("add", "min", "max")),
+                                   (4, "u64", ("add", "min", "max")), (6, "f16", ("add", "min", "max")), (9, "bf16", ("add", "min", "max")),
+                                   (7, "f32", ("add",)), (10, "f32_ftz", ("add",))):
+        for operation in operations:
+            yield store(f"reduce_{operation}_{text}", type, (32, 24), (16, 16), (20, 12), reduce=operation)
+
+
+def multicast():
+    source, out = pattern(60, 96 * 64, 9), np.zeros(2 * 4096, np.uint32)
+    body = (FILL + "\tbarrier.cluster.arrive.aligned;\n\tbarrier.cluster.wait.aligned;\n\tmov.u32 %r8, %cluster_ctarank;\n\t@%p1 bra WAIT;\n"
+            "\tmbarrier.arrive.expect_tx.shared.b64 _, [%r2], 8192;\n\tshl.b32 %r9, %r8, 12;\n\tadd.s32 %r9, %r9, %r1;\n\tshl.b32 %r10, %r8, 5;\n\tmov.b16 %h1, 3;\n"
+            "\tcp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%r9], [%map, {16, %r10}], [%r2], %h1;\n"
+            "WAIT:\n\tmbarrier.try_wait.parity.shared.b64 %p3, [%r2], 0;\n\t@!%p3 bra WAIT;\n" + DUMP + "\tbarrier.cluster.arrive.aligned;\n\tbarrier.cluster.wait.aligned;\n")
+    yield Case("multicast", "TMA loads", kernel(body, [("map", "map"), "out"], registers=REGISTERS, cluster=2),
+               [Map(source, 9, (96, 64), (64, 32), (192,), 3), out], [out], grid=2, block=128, cluster=2)
+
+
+def edited():
+    """A map copied to shared memory, edited, published, used: another address, box, stride and swizzle."""
+    source, scratch, out = pattern(61, 128 * 64, 9), np.zeros(64, np.uint32), np.zeros(4096, np.uint32)
+    body = ("\tmov.u32 %r20, copy;\n\tshl.b32 %r21, %thr, 2;\n\tadd.s32 %r22, %r20, %r21;\n\tcvt.u64.u32 %rd3, %r21;\n\tadd.s64 %rd4, %map, %rd3;\n\tsetp.ge.u32 %p4, %thr, 32;\n"
+            "\t@%p4 bra COPIED;\n\tld.param.b32 %r23, [map];\n\tld.b32 %r23, [%rd4];\n\tst.shared.b32 [%r22], %r23;\n\tbar.warp.sync -1;\n\tsetp.ne.u32 %p5, %thr, 0;\n\t@%p5 bra EDITED;\n"
+            "\tadd.s64 %rd5, %x, 1024;\n\ttensormap.replace.tile.global_address.shared::cta.b1024.b64 [%r20], %rd5;\n"
+            "\ttensormap.replace.tile.global_stride.shared::cta.b1024.b64 [%r20], 0, 512;\n\ttensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%r20], 1, 20;\n"
+            "\ttensormap.replace.tile.box_dim.shared::cta.b1024.b32 [%r20], 0, 32;\n\ttensormap.replace.tile.swizzle_mode.shared::cta.b1024.b32 [%r20], 2;\n"
+            "EDITED:\n\tbar.warp.sync -1;\n\ttensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%scratch], [%r20], 128;\n"
+            "COPIED:\n" + FILL + "\tbar.sync 0;\n\t@%p1 bra WAIT;\n\tfence.proxy.tensormap::generic.acquire.gpu [%scratch], 128;\n"
+            "\tmbarrier.arrive.expect_tx.shared.b64 _, [%r2], 2048;\n"
+            "\tcp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], [%scratch, {8, 2}], [%r2];\n"
+            "WAIT:\n\tmbarrier.try_wait.parity.shared.b64 %p3, [%r2], 0;\n\t@!%p3 bra WAIT;\n" + DUMP)
+    body = body.replace("\tld.param.b32 %r23, [map];\n", "")
+    yield Case("edited_map", "TMA loads", kernel(body, [("map", "map"), "x", "scratch", "out"], registers=REGISTERS + "\t.shared .align 128 .b8 copy[128];\n"),
+               [Map(source, 9, (96, 64), (64, 32), (192,), 3), source, scratch, out], [out], block=128)
+
+
+def cases():
+    for family in (loads, stores, multicast, edited):
+        yield from family()

@@ -1,0 +1,300 @@
+//===- TileOps.cpp - Verifiers, folders and assembly of the tile operations ---------------===//
+//
+// Every message says what was expected and what was found.
+//
+//===--------------------------------------------------------------------------------------===//
+
+#include "dialects/Tile/Tile.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace tileloom::tile;
+
+#define GET_OP_CLASSES
+#include "dialects/Tile/TileOps.cpp.inc"
+
+namespace {
+
+RankedTensorType tensorOf(Value value) { return dyn_cast<RankedTensorType>(value.getType()); }
+
+std::string text(ArrayRef<int64_t> shape) {
+  std::string result;
+  llvm::raw_string_ostream stream(result);
+  llvm::interleave(shape, stream, "x");
+  return result;
+}
+
+/// Whether `shape` is `box` with some of its unit dimensions dropped.
+bool isBoxWithoutUnits(ArrayRef<int64_t> box, ArrayRef<int64_t> shape) {
+  size_t next = 0;
+  for (size_t i = 0; i < box.size(); ++i) {
+    // A unit extent is kept when the rest could not be matched without it.
+    if (next < shape.size() && shape[next] == box[i] &&
+        (box[i] != 1 || box.size() - i == shape.size() - next))
+      ++next;
+    else if (box[i] != 1)
+      return false;
+  }
+  return next == shape.size();
+}
+
+LogicalResult verifyBox(Operation *op, DescType desc, RankedTensorType value, size_t coordinates) {
+  if (coordinates != desc.getShape().size())
+    return op->emitOpError("coordinates: expected ")
+           << desc.getShape().size() << " (the descriptor's rank), found " << coordinates;
+  if (value.getElementType() != desc.getElementType())
+    return op->emitOpError("element type: expected ")
+           << desc.getElementType() << " as in the descriptor, found " << value.getElementType();
+  if (!isBoxWithoutUnits(desc.getShape(), value.getShape()))
+    return op->emitOpError("tile shape: expected ")
+           << text(desc.getShape()) << " without some unit dimensions, found "
+           << text(value.getShape());
+  return success();
+}
+
+/// Offsets, mask and value of an access through a pointer agree.
+LogicalResult verifyAccess(Operation *op, Type value, Type offset, Type mask, Type other) {
+  auto shapeOf = [](Type type) -> std::optional<ArrayRef<int64_t>> {
+    if (auto tensor = dyn_cast<RankedTensorType>(type))
+      return tensor.getShape();
+    return std::nullopt;
+  };
+  Type index = getElementTypeOrSelf(offset);
+  if (!index.isInteger(32) && !index.isInteger(64))
+    return op->emitOpError("offset: expected i32 or i64 elements, found ") << index;
+  auto check = [&](StringRef name, Type type) -> LogicalResult {
+    if (type && shapeOf(type) != shapeOf(offset))
+      return op->emitOpError(name)
+             << ": expected the shape of the offsets, " << offset << ", found " << type;
+    return success();
+  };
+  if (mask && !getElementTypeOrSelf(mask).isInteger(1))
+    return op->emitOpError("mask: expected i1 elements, found ") << mask;
+  if (other && getElementTypeOrSelf(other) != getElementTypeOrSelf(value))
+    return op->emitOpError("other: expected elements of ") << value << ", found " << other;
+  return success(succeeded(check("value", value)) && succeeded(check("mask", mask)) &&
+                 succeeded(check("other", other)));
+}
+
+Type typeOrNull(Value value) { return value ? value.getType() : Type(); }
+
+} // namespace
+
+LogicalResult LoadOp::verify() {
+  return verifyBox(*this, cast<DescType>(getDesc().getType()), getResult().getType(),
+                   getCoordinates().size());
+}
+
+LogicalResult StoreOp::verify() {
+  return verifyBox(*this, cast<DescType>(getDesc().getType()), getValue().getType(),
+                   getCoordinates().size());
+}
+
+LogicalResult ReboxOp::verify() {
+  auto source = cast<DescType>(getSource().getType()),
+       result = cast<DescType>(getResult().getType());
+  if (source.getElementType() != result.getElementType() ||
+      source.getShape().size() != result.getShape().size())
+    return emitOpError("result: expected the rank and element type of ")
+           << source << ", found " << result;
+  return success();
+}
+
+OpFoldResult ReboxOp::fold(FoldAdaptor) {
+  if (auto inner = getSource().getDefiningOp<ReboxOp>()) {
+    setOperand(inner.getSource());
+    return getResult();
+  }
+  return getSource().getType() == getType() ? OpFoldResult(getSource()) : OpFoldResult();
+}
+
+LogicalResult GatherOp::verify() {
+  return verifyAccess(*this, getResult().getType(), getOffset().getType(), typeOrNull(getMask()),
+                      typeOrNull(getOther()));
+}
+
+LogicalResult ScatterOp::verify() {
+  return verifyAccess(*this, getValue().getType(), getOffset().getType(), typeOrNull(getMask()),
+                      Type());
+}
+
+LogicalResult AtomicOp::verify() {
+  if (getValue().getType() != getResult().getType())
+    return emitOpError("result: expected ")
+           << getValue().getType() << ", found " << getResult().getType();
+  return verifyAccess(*this, getValue().getType(), getOffset().getType(), typeOrNull(getMask()),
+                      Type());
+}
+
+LogicalResult DotOp::verify() {
+  RankedTensorType a = tensorOf(getA()), b = tensorOf(getB()), result = tensorOf(getResult());
+  if (a.getRank() != 2 || b.getRank() != 2 || result.getRank() != 2)
+    return emitOpError("operand ranks: expected 2, found a ")
+           << a.getRank() << ", b " << b.getRank() << ", result " << result.getRank();
+  if (a.getDimSize(1) != b.getDimSize(0))
+    return emitOpError("inner extents: expected equal, found a ")
+           << text(a.getShape()) << " and b " << text(b.getShape());
+  if (result.getDimSize(0) != a.getDimSize(0) || result.getDimSize(1) != b.getDimSize(1))
+    return emitOpError("result shape: expected ")
+           << a.getDimSize(0) << 'x' << b.getDimSize(1) << ", found " << text(result.getShape());
+  if (elementBits(a.getElementType()) != elementBits(b.getElementType()))
+    return emitOpError("element types: expected equal widths, found a ")
+           << a.getElementType() << " and b " << b.getElementType();
+  if (getUseAcc() && !getAcc())
+    return emitOpError("use_acc: expected an accumulator operand, found none");
+  bool integers = isa<IntegerType>(a.getElementType());
+  if (integers ? !result.getElementType().isInteger(32)
+               : !isa<Float32Type, Float16Type>(result.getElementType()))
+    return emitOpError("result element type: expected ")
+           << (integers ? "i32" : "f32 or f16") << ", found " << result.getElementType();
+  return success();
+}
+
+LogicalResult TransOp::verify() {
+  RankedTensorType source = tensorOf(getSource()), result = tensorOf(getResult());
+  if (source.getRank() != 2)
+    return emitOpError("source rank: expected 2, found ") << source.getRank();
+  SmallVector<int64_t> expected(llvm::reverse(source.getShape()));
+  if (result != RankedTensorType::get(expected, source.getElementType()))
+    return emitOpError("result: expected ")
+           << RankedTensorType::get(expected, source.getElementType()) << ", found " << result;
+  return success();
+}
+
+OpFoldResult TransOp::fold(FoldAdaptor) {
+  if (auto inner = getSource().getDefiningOp<TransOp>())
+    return inner.getSource();
+  return {};
+}
+
+LogicalResult ReduceOp::verify() {
+  RankedTensorType source = tensorOf(getSource());
+  if (static_cast<int64_t>(getDim()) < 0 || static_cast<int64_t>(getDim()) >= source.getRank())
+    return emitOpError("dim: expected 0 to ") << source.getRank() - 1 << ", found " << getDim();
+  SmallVector<int64_t> shape(source.getShape());
+  shape.erase(shape.begin() + getDim());
+  Type expected = shape.empty() ? source.getElementType()
+                                : RankedTensorType::get(shape, source.getElementType());
+  if (getResult().getType() != expected)
+    return emitOpError("result: expected ") << expected << ", found " << getResult().getType();
+  return success();
+}
+
+LogicalResult ScanOp::verify() {
+  if (static_cast<int64_t>(getDim()) < 0 ||
+      static_cast<int64_t>(getDim()) >= tensorOf(getSource()).getRank())
+    return emitOpError("dim: expected 0 to ")
+           << tensorOf(getSource()).getRank() - 1 << ", found " << getDim();
+  return success();
+}
+
+LogicalResult ExpandDimsOp::verify() {
+  RankedTensorType source = tensorOf(getSource());
+  if (static_cast<int64_t>(getDim()) < 0 || static_cast<int64_t>(getDim()) > source.getRank())
+    return emitOpError("dim: expected 0 to ") << source.getRank() << ", found " << getDim();
+  SmallVector<int64_t> shape(source.getShape());
+  shape.insert(shape.begin() + getDim(), 1);
+  auto expected = RankedTensorType::get(shape, source.getElementType());
+  if (getResult().getType() != expected)
+    return emitOpError("result: expected ") << expected << ", found " << getResult().getType();
+  return success();
+}
+
+LogicalResult BroadcastOp::verify() {
+  RankedTensorType source = tensorOf(getSource()), result = tensorOf(getResult());
+  if (source.getRank() != result.getRank() || source.getElementType() != result.getElementType())
+    return emitOpError("result: expected the rank and element type of ")
+           << source << ", found " << result;
+  for (auto [from, to] : llvm::zip(source.getShape(), result.getShape()))
+    if (from != to && from != 1)
+      return emitOpError("result extents: expected those of ")
+             << text(source.getShape()) << " where they are not 1, found "
+             << text(result.getShape());
+  return success();
+}
+
+OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
+  if (getSource().getType() == getType())
+    return getSource();
+  if (auto splat = dyn_cast_if_present<SplatElementsAttr>(adaptor.getSource()))
+    return splat.resizeSplat(cast<ShapedType>(getType()));
+  return {};
+}
+
+LogicalResult ReshapeOp::verify() {
+  RankedTensorType source = tensorOf(getSource()), result = tensorOf(getResult());
+  if (source.getNumElements() != result.getNumElements() ||
+      source.getElementType() != result.getElementType())
+    return emitOpError("result: expected ") << source.getNumElements() << " elements of "
+                                            << source.getElementType() << ", found " << result;
+  return success();
+}
+
+OpFoldResult ReshapeOp::fold(FoldAdaptor) {
+  return getSource().getType() == getType() ? OpFoldResult(getSource()) : OpFoldResult();
+}
+
+LogicalResult SplatOp::verify() {
+  Type element = tensorOf(getResult()).getElementType();
+  if (getValue().getType() != element)
+    return emitOpError("value: expected ") << element << ", found " << getValue().getType();
+  return success();
+}
+
+OpFoldResult SplatOp::fold(FoldAdaptor adaptor) {
+  if (Attribute value = adaptor.getValue())
+    if (isa<IntegerAttr, FloatAttr>(value))
+      return DenseElementsAttr::get(cast<ShapedType>(getType()), value);
+  return {};
+}
+
+LogicalResult IotaOp::verify() {
+  RankedTensorType result = tensorOf(getResult());
+  if (result.getRank() != 1 || !result.getElementType().isInteger(32))
+    return emitOpError("result: expected one dimension of i32, found ") << result;
+  return success();
+}
+
+//===--------------------------------------------------------------------------------------===//
+// ForEachTileOp
+//===--------------------------------------------------------------------------------------===//
+
+ParseResult ForEachTileOp::parse(OpAsmParser &parser, OperationState &state) {
+  SmallVector<OpAsmParser::Argument> indices;
+  SmallVector<OpAsmParser::UnresolvedOperand> extents;
+  Type i32 = parser.getBuilder().getI32Type();
+  if (parser.parseArgumentList(indices, OpAsmParser::Delimiter::Paren) ||
+      parser.parseKeyword("in") ||
+      parser.parseOperandList(extents, OpAsmParser::Delimiter::Paren) ||
+      parser.resolveOperands(extents, i32, state.operands))
+    return failure();
+  for (OpAsmParser::Argument &index : indices)
+    index.type = i32;
+  return failure(parser.parseOptionalAttrDictWithKeyword(state.attributes) ||
+                 parser.parseRegion(*state.addRegion(), indices));
+}
+
+void ForEachTileOp::print(OpAsmPrinter &printer) {
+  printer << " (";
+  printer.printOperands(getBody().front().getArguments());
+  printer << ") in (" << getExtents() << ')';
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs());
+  printer << ' ';
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+}
+
+SmallVector<Region *> ForEachTileOp::getLoopRegions() { return {&getBody()}; }
+
+LogicalResult ForEachTileOp::verify() {
+  if (getExtents().empty())
+    return emitOpError("extents: expected at least one, found none");
+  if (getBody().front().getNumArguments() != getExtents().size())
+    return emitOpError("body arguments: expected ")
+           << getExtents().size() << " tile coordinates, found "
+           << getBody().front().getNumArguments();
+  return success();
+}

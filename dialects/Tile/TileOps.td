@@ -1,0 +1,304 @@
+//===- TileOps.td - The tile dialect: operations ---------------------*- tablegen -*-===//
+
+#ifndef TILELOOM_DIALECTS_TILE_OPS_TD
+#define TILELOOM_DIALECTS_TILE_OPS_TD
+
+include "dialects/Tile/Tile.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/Interfaces/LoopLikeInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class Tile_Op<string mnemonic, list<Trait> traits = []> : Op<Tile_Dialect, mnemonic, traits>;
+
+/// Not Tile_DescType: the assembly format would drop `!tile.desc` from types of a known class.
+def Tile_AnyDesc : Type<CPred<"::llvm::isa<::tileloom::tile::DescType>($_self)">, "descriptor">;
+
+def Tile_ReduceKind : I32EnumAttr<"ReduceKind", "how elements combine", [
+    I32EnumAttrCase<"Add", 0, "add">, I32EnumAttrCase<"Max", 1, "max">, I32EnumAttrCase<"Min", 2, "min">]> {
+  let cppNamespace = "::tileloom::tile";
+}
+
+//===----------------------------------------------------------------------===//
+// Global memory
+//===----------------------------------------------------------------------===//
+
+def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead]>]> {
+  let summary = "Reads a box of a global tensor";
+  let description = [{
+    The box starts at `coordinates` (elements, outermost dimension first); elements outside the tensor read as zero. The
+    result drops unit dimensions of the box: all of them, or as many as its own rank asks for.
+
+    ```mlir
+    %q = tile.load %Q[%b, %m, %h, %c0] : !tile.desc<1x128x1x64xbf16> -> tensor<128x64xbf16>
+    ```
+  }];
+  let arguments = (ins Tile_AnyDesc:$desc, Variadic<I32>:$coordinates);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$desc `[` $coordinates `]` attr-dict `:` type($desc) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
+  let summary = "Writes a box of a global tensor";
+  let description = [{
+    Elements outside the tensor are not written.
+
+    ```mlir
+    tile.store %v to %C[%i, %j] : tensor<128x64xbf16>, !tile.desc<128x64xbf16>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$value, Tile_AnyDesc:$desc, Variadic<I32>:$coordinates);
+  let assemblyFormat = "$value `to` $desc `[` $coordinates `]` attr-dict `:` type($value) `,` type($desc)";
+  let hasVerifier = 1;
+}
+
+def Tile_ReboxOp : Tile_Op<"rebox", [Pure]> {
+  let summary = "The same global tensor seen through boxes of another shape";
+  let description = [{
+    ```mlir
+    %half = tile.rebox %C : !tile.desc<128x64xbf16> -> !tile.desc<64x64xbf16>
+    ```
+  }];
+  let arguments = (ins Tile_AnyDesc:$source);
+  let results = (outs Tile_AnyDesc:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Tile_GatherOp : Tile_Op<"gather", [MemoryEffects<[MemRead]>, AttrSizedOperandSegments]> {
+  let summary = "Reads elements at computed places";
+  let description = [{
+    `pointer` is an address in bytes, `offset` counts elements (a tile of i32 or i64, or one i32 or i64 for a scalar read). Where `mask` is
+    false nothing is read and the element is that of `other`, or zero. `invariant`: nothing writes these elements while the kernel runs.
+
+    ```mlir
+    %x = tile.gather %p[%at] mask(%m : tensor<256xi1>) : tensor<256xi64> -> tensor<256xf32>
+    ```
+  }];
+  let arguments = (ins I64:$pointer, AnyType:$offset, Optional<AnyType>:$mask, Optional<AnyType>:$other,
+                       UnitAttr:$invariant);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = [{
+    $pointer `[` $offset `]` (`mask` `(` $mask^ `:` type($mask) `)`)? (`other` `(` $other^ `:` type($other) `)`)?
+    (`invariant` $invariant^)? attr-dict `:` type($offset) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_ScatterOp : Tile_Op<"scatter", [MemoryEffects<[MemWrite]>]> {
+  let summary = "Writes elements at computed places";
+  let description = [{
+    As `tile.gather`; of several writes to one place, one wins.
+
+    ```mlir
+    tile.scatter %x to %p[%at] mask(%m : tensor<256xi1>) : tensor<256xf32>, tensor<256xi64>
+    ```
+  }];
+  let arguments = (ins AnyType:$value, I64:$pointer, AnyType:$offset, Optional<AnyType>:$mask);
+  let assemblyFormat = [{
+    $value `to` $pointer `[` $offset `]` (`mask` `(` $mask^ `:` type($mask) `)`)? attr-dict
+    `:` type($value) `,` type($offset)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_AtomicOp : Tile_Op<"atomic", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Combines elements with memory in one step each, and gives the values before";
+  let description = [{
+    Relaxed, device scope. As `tile.gather`; elements that `mask` leaves out give zero.
+
+    ```mlir
+    %old = tile.atomic add %x to %p[%at] : tensor<256xf32>, tensor<256xi64> -> tensor<256xf32>
+    ```
+  }];
+  let arguments = (ins Tile_ReduceKind:$kind, AnyType:$value, I64:$pointer, AnyType:$offset, Optional<AnyType>:$mask);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = [{
+    $kind $value `to` $pointer `[` $offset `]` (`mask` `(` $mask^ `:` type($mask) `)`)? attr-dict
+    `:` type($value) `,` type($offset) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Products, reductions, shapes
+//===----------------------------------------------------------------------===//
+
+def Tile_DotOp : Tile_Op<"dot", [Pure, AttrSizedOperandSegments,
+    OptionalTypesMatchWith<"the accumulator has the type of the result", "result", "acc", "$_self">]> {
+  let summary = "Matrix product, added to an accumulator";
+  let description = [{
+    result = a · b + acc for a [M, K], b [K, N] and acc, result [M, N]; without `acc`, and where `use_acc` is false, the sum starts at zero
+    (`acc` may then be undefined). Products of 16-bit and 8-bit floats and of tf32 (f32 operands, rounded toward zero to 10 bits of mantissa by the tensor core) accumulate in f32.
+
+    ```mlir
+    %d = tile.dot %a, %b acc(%c) : tensor<128x64xbf16>, tensor<64x256xbf16> -> tensor<128x256xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$a, AnyRankedTensor:$b, Optional<AnyRankedTensor>:$acc, Optional<I1>:$use_acc);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $a `,` $b (`acc` `(` $acc^ `)`)? (`use_acc` `(` $use_acc^ `)`)? attr-dict `:` type($a) `,` type($b) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_TransOp : Tile_Op<"trans", [Pure]> {
+  let summary = "The transposed tile";
+  let description = [{
+    ```mlir
+    %t = tile.trans %x : tensor<128x64xbf16> -> tensor<64x128xbf16>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$source);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
+  let summary = "Combines the elements along one dimension";
+  let description = [{
+    The result lacks dimension `dim`; of a tile with one dimension it is a scalar. `max` and `min` of floats give the number where one
+    operand is NaN (as Triton's default). The order of a sum is not defined, but the same from run to run.
+
+    ```mlir
+    %m = tile.reduce max %s dim(1) : tensor<128x64xf32> -> tensor<128xf32>
+    ```
+  }];
+  let arguments = (ins Tile_ReduceKind:$kind, AnyRankedTensor:$source, I64Attr:$dim);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$kind $source `dim` `(` $dim `)` attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_ScanOp : Tile_Op<"scan", [Pure, AllTypesMatch<["source", "result"]>]> {
+  let summary = "Running combination of the elements along one dimension";
+  let description = [{
+    Element i of the result combines elements 0 to i of the source.
+
+    ```mlir
+    %c = tile.scan add %x dim(0) : tensor<256xf32>
+    ```
+  }];
+  let arguments = (ins Tile_ReduceKind:$kind, AnyRankedTensor:$source, I64Attr:$dim);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$kind $source `dim` `(` $dim `)` attr-dict `:` type($source)";
+  let hasVerifier = 1;
+}
+
+def Tile_ExpandDimsOp : Tile_Op<"expand_dims", [Pure]> {
+  let summary = "Inserts a dimension of extent one";
+  let description = [{
+    ```mlir
+    %e = tile.expand_dims %m dim(1) : tensor<128xf32> -> tensor<128x1xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$source, I64Attr:$dim);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$source `dim` `(` $dim `)` attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
+  let summary = "Repeats a tile along its dimensions of extent one";
+  let description = [{
+    ```mlir
+    %b = tile.broadcast %e : tensor<128x1xf32> -> tensor<128x64xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$source);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Tile_ReshapeOp : Tile_Op<"reshape", [Pure]> {
+  let summary = "The same elements in row-major order under another shape";
+  let description = [{
+    ```mlir
+    %r = tile.reshape %x : tensor<128x64xf32> -> tensor<64x128xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$source);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Tile_SplatOp : Tile_Op<"splat", [Pure]> {
+  let summary = "A tile of one value";
+  let description = [{
+    ```mlir
+    %t = tile.splat %x : f32 -> tensor<128x64xf32>
+    ```
+  }];
+  let arguments = (ins AnyType:$value);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$value attr-dict `:` type($value) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Tile_IotaOp : Tile_Op<"iota", [Pure]> {
+  let summary = "0, 1, 2, ...";
+  let description = [{
+    ```mlir
+    %i = tile.iota : tensor<128xi32>
+    ```
+  }];
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Work
+//===----------------------------------------------------------------------===//
+
+def Tile_ProgramIdOp : Tile_Op<"program_id", [Pure]> {
+  let summary = "Index of this program in the launch grid";
+  let description = [{
+    ```mlir
+    %p = tile.program_id dim(0)
+    ```
+  }];
+  let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative, IntMaxValue<2>]>:$dim);
+  let results = (outs I32:$result);
+  let assemblyFormat = "`dim` `(` $dim `)` attr-dict";
+}
+
+def Tile_NumProgramsOp : Tile_Op<"num_programs", [Pure]> {
+  let summary = "Extent of the launch grid";
+  let description = [{
+    ```mlir
+    %n = tile.num_programs dim(0)
+    ```
+  }];
+  let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative, IntMaxValue<2>]>:$dim);
+  let results = (outs I32:$result);
+  let assemblyFormat = "`dim` `(` $dim `)` attr-dict";
+}
+
+def Tile_ForEachTileOp : Tile_Op<"for_each_tile", [SingleBlock, NoTerminator, RecursiveMemoryEffects,
+                                                   DeclareOpInterfaceMethods<LoopLikeOpInterface>]> {
+  let summary = "The work of a kernel: one run of the body for each tile of a grid";
+  let description = [{
+    The tiles may run in any order and at the same time; how they fall to the CTAs, and in which order, is decided by the schedule. A
+    kernel has at most one, at the top of its function.
+
+    ```mlir
+    tile.for_each_tile (%b, %i, %j) in (%batches, %m, %n) { ... }
+    ```
+  }];
+  let arguments = (ins Variadic<I32>:$extents);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+#endif // TILELOOM_DIALECTS_TILE_OPS_TD

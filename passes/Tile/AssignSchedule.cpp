@@ -1,0 +1,107 @@
+//===- AssignSchedule.cpp - What a schedule leaves open -----------------------------------===//
+//
+// In: a tile kernel, perhaps with a #tile.schedule. Out: the same with every field that later
+// passes read: `use`, `replicas`, `raster`, `specialize`.
+//
+// The rows of the tallest product decide how many warpgroups share a tile: 64 rows are the least
+// that a warpgroup multiplies, and 128 the most whose sums its registers hold beside anything else.
+//
+//===--------------------------------------------------------------------------------------===//
+
+#include "passes/Tile/Passes.h"
+
+#include "dialects/Tile/Tile.h"
+#include "tileloom/Schedule/Monotone.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+namespace tileloom::tile {
+#define GEN_PASS_DEF_TILEASSIGNSCHEDULE
+#include "passes/Tile/Passes.h.inc"
+} // namespace tileloom::tile
+
+using namespace mlir;
+using namespace tileloom::tile;
+
+namespace {
+
+/// Whether later tiles of the innermost extent have more work: their loops run longer.
+bool growsAlongLastExtent(FunctionOpInterface kernel) {
+  bool grows = false;
+  kernel->walk([&](ForEachTileOp tiles) {
+    Value last = tiles.getBody().front().getArguments().back();
+    tiles.walk([&](scf::ForOp loop) {
+      std::optional<int> lower = tileloom::schedule::directionOf(loop.getLowerBound(), last);
+      std::optional<int> upper = tileloom::schedule::directionOf(loop.getUpperBound(), last);
+      grows |= lower && upper && *lower <= 0 && *upper >= 0 && *lower != *upper;
+    });
+  });
+  return grows;
+}
+
+LogicalResult assign(FunctionOpInterface kernel, bool tensorMemory) {
+  Builder builder(kernel.getContext());
+  auto given = kernel->getAttrOfType<ScheduleAttr>(scheduleAttrName);
+  NamedAttrList fields(given ? given.getFields() : builder.getDictionaryAttr({}));
+  auto setDefault = [&](StringRef name, Attribute value) {
+    if (!fields.get(name))
+      fields.set(name, value);
+  };
+
+  int64_t rows = 0;
+  DotOp tallest;
+  int64_t products = 0;
+  kernel->walk([&](DotOp dot) {
+    ++products;
+    int64_t own = cast<RankedTensorType>(dot.getType()).getDimSize(0);
+    if (own > rows) {
+      rows = own;
+      tallest = dot;
+    }
+  });
+  setDefault("use", builder.getStringAttr("cooperative"));
+  bool cooperative = cast<StringAttr>(fields.get("use")).getValue() == "cooperative";
+  int64_t replicas = cooperative ? (rows % 192 == 0 && rows > 0 ? 3 : rows >= 128 ? 2 : 1) : 2;
+  if (tensorMemory) // one tensor core, whose sums no warp holds
+    replicas = 1;
+  setDefault("replicas", builder.getI64IntegerAttr(replicas));
+  replicas = cast<IntegerAttr>(fields.get("replicas")).getInt();
+  if (cooperative && tallest && rows >= 64 && rows % (64 * replicas))
+    return tallest.emitOpError("rows: expected a multiple of ")
+           << 64 * replicas << " (64 for each of replicas = " << replicas << "), found " << rows;
+  // One product a tile reads two operands that its neighbours share: walk a block of tiles. With
+  // more, the tiles of a row share what the innermost loop streams.
+  // Longest first: the last tiles of a launch are then the shortest.
+  if (growsAlongLastExtent(kernel)) {
+    setDefault("order", builder.getStringAttr("reverse"));
+    setDefault("raster", builder.getI64IntegerAttr(8));
+  }
+  setDefault("raster", builder.getI64IntegerAttr(products == 1 ? 16 : 1));
+  setDefault("specialize", builder.getStringAttr("auto"));
+  kernel->setAttr(scheduleAttrName, ScheduleAttr::get(kernel.getContext(),
+                                                      fields.getDictionary(kernel.getContext())));
+  return success();
+}
+
+struct AssignSchedule : tileloom::tile::impl::TileAssignScheduleBase<AssignSchedule> {
+  using TileAssignScheduleBase::TileAssignScheduleBase;
+
+  void runOnOperation() override {
+    getOperation()->walk([&](FunctionOpInterface function) {
+      bool tiles = function->hasAttr(kernelAttrName) &&
+                   function
+                       ->walk([](Operation *op) {
+                         return isa_and_present<TileDialect>(op->getDialect())
+                                    ? WalkResult::interrupt()
+                                    : WalkResult::advance();
+                       })
+                       .wasInterrupted();
+      if (tiles && failed(assign(function, StringRef(chip).starts_with("sm_10"))))
+        signalPassFailure();
+    });
+  }
+};
+
+} // namespace

@@ -1,0 +1,234 @@
+//===- NormalizeShapes.cpp - Unit dimensions out of element-wise code ---------------------===//
+//
+// In: tile operations with Triton's shapes: a row maximum becomes [M, 1] before it is subtracted
+// from [M, N]. Out: no dimension of extent one that `expand_dims` made: element-wise code runs on
+// [M], and `nv.broadcast` inserts the missing dimension. Register operations have their nv names.
+//
+//===--------------------------------------------------------------------------------------===//
+
+#include "passes/Tile/Passes.h"
+
+#include "dialects/NV/NV.h"
+#include "dialects/Tile/Tile.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace tileloom::tile {
+#define GEN_PASS_DEF_TILENORMALIZESHAPES
+#include "passes/Tile/Passes.h.inc"
+} // namespace tileloom::tile
+
+using namespace mlir;
+using namespace tileloom;
+using namespace tileloom::tile;
+
+namespace {
+
+RankedTensorType without(RankedTensorType type, int64_t dim) {
+  SmallVector<int64_t> shape(type.getShape());
+  shape.erase(shape.begin() + dim);
+  return RankedTensorType::get(shape, type.getElementType());
+}
+
+/// `value` without its unit dimension `dim`, if that needs no code: what was expanded, or a splat.
+Value squeezed(OpBuilder &builder, Value value, int64_t dim) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type)
+    return value; // the scalar condition of a select
+  if (auto expand = value.getDefiningOp<ExpandDimsOp>())
+    return static_cast<int64_t>(expand.getDim()) == dim ? expand.getSource() : Value();
+  if (auto splat = value.getDefiningOp<SplatOp>())
+    return SplatOp::create(builder, splat.getLoc(), without(type, dim), splat.getValue());
+  SplatElementsAttr constant;
+  if (matchPattern(value, m_Constant(&constant)))
+    return arith::ConstantOp::create(builder, value.getLoc(),
+                                     constant.resizeSplat(without(type, dim)));
+  return {};
+}
+
+/// elementwise(expand_dims x, ...) -> expand_dims(elementwise(x, ...)).
+struct SinkExpandDims : RewritePattern {
+  explicit SinkExpandDims(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
+
+  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
+    if (!OpTrait::hasElementwiseMappableTraits(op) || op->getNumResults() != 1)
+      return failure();
+    auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+    ExpandDimsOp expand;
+    for (Value operand : op->getOperands())
+      if (!expand)
+        expand = operand.getDefiningOp<ExpandDimsOp>();
+    if (!type || !expand)
+      return failure();
+    int64_t dim = expand.getDim();
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands()) {
+      operands.push_back(squeezed(rewriter, operand, dim));
+      if (!operands.back())
+        return failure();
+    }
+    OperationState state(op->getLoc(), op->getName(), operands, {without(type, dim)},
+                         op->getAttrs());
+    state.propertiesAttr = op->getPropertiesAsAttribute();
+    Operation *inner = rewriter.create(state);
+    rewriter.replaceOpWithNewOp<ExpandDimsOp>(op, type, inner->getResult(0), dim);
+    return success();
+  }
+};
+
+/// broadcast(expand_dims x) -> nv.broadcast x.
+struct BroadcastExpanded : OpRewritePattern<BroadcastOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(BroadcastOp op, PatternRewriter &rewriter) const override {
+    auto type = cast<RankedTensorType>(op.getType());
+    Value source = op.getSource();
+    if (auto splat = source.getDefiningOp<SplatOp>()) {
+      rewriter.replaceOpWithNewOp<SplatOp>(op, type, splat.getValue());
+      return success();
+    }
+    // Grow the innermost expanded dimension first: what is left is expanded from what is grown.
+    auto expand = source.getDefiningOp<ExpandDimsOp>();
+    if (!expand)
+      return failure();
+    int64_t dim = expand.getDim();
+    auto inner = cast<RankedTensorType>(expand.getSource().getType());
+    RankedTensorType wanted = without(type, dim);
+    Value grown = expand.getSource();
+    if (inner != wanted)
+      grown = BroadcastOp::create(rewriter, op.getLoc(), wanted, grown);
+    rewriter.replaceOpWithNewOp<nv::BroadcastOp>(op, type, grown, dim);
+    return success();
+  }
+};
+
+/// reduce(expand_dims x) along the unit dimension -> x.
+struct ReduceExpanded : OpRewritePattern<ReduceOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ReduceOp op, PatternRewriter &rewriter) const override {
+    auto expand = op.getSource().getDefiningOp<ExpandDimsOp>();
+    if (!expand || expand.getDim() != op.getDim())
+      return failure();
+    rewriter.replaceOp(op, expand.getSource());
+    return success();
+  }
+};
+
+struct LowerReduce : OpRewritePattern<ReduceOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ReduceOp op, PatternRewriter &rewriter) const override {
+    if (op.getSource().getDefiningOp<ExpandDimsOp>())
+      return failure();
+    auto kind = static_cast<nv::ReduceKind>(op.getKind());
+    rewriter.replaceOpWithNewOp<nv::ReduceOp>(op, op.getType(), kind, op.getSource(), op.getDim(),
+                                              /*chains=*/2, /*scratch=*/Value());
+    return success();
+  }
+};
+
+struct LowerSplat : OpRewritePattern<SplatOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(SplatOp op, PatternRewriter &rewriter) const override {
+    // Those that still have a unit dimension fold into what uses them first.
+    if (llvm::any_of(op->getUsers(), [](Operation *user) { return isa<BroadcastOp>(user); }))
+      return failure();
+    rewriter.replaceOpWithNewOp<nv::SplatOp>(op, op.getType(), op.getValue());
+    return success();
+  }
+};
+
+struct LowerIota : OpRewritePattern<IotaOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(IotaOp op, PatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<nv::IndexOp>(op, op.getType(), 0);
+    return success();
+  }
+};
+
+/// broadcast(index) -> index along the other dimension: needs no value that threads share.
+struct IndexOfTile : OpRewritePattern<nv::BroadcastOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(nv::BroadcastOp op, PatternRewriter &rewriter) const override {
+    auto index = op.getSource().getDefiningOp<nv::IndexOp>();
+    if (!index)
+      return failure();
+    int64_t dim = index.getDim() + (index.getDim() >= op.getDim() ? 1 : 0);
+    rewriter.replaceOpWithNewOp<nv::IndexOp>(op, op.getType(), dim);
+    return success();
+  }
+};
+
+/// Whether `value` is computed from positions and scalars alone.
+bool isPositional(Value value) {
+  Operation *def = value.getDefiningOp();
+  if (!isa<RankedTensorType>(value.getType()))
+    return true;
+  if (!def)
+    return false;
+  if (isa<nv::IndexOp, nv::SplatOp, SplatOp>(def) ||
+      matchPattern(value, m_Constant<SplatElementsAttr>(nullptr)))
+    return true;
+  return OpTrait::hasElementwiseMappableTraits(def) && def->getNumResults() == 1 &&
+         llvm::all_of(def->getOperands(), isPositional);
+}
+
+/// broadcast along the rows of a position computed for each column -> the same computed for each
+/// element: the rows of a thread share it again, and masks are comparisons of positions that later
+/// passes can solve.
+struct PositionsOfColumns : OpRewritePattern<nv::BroadcastOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(nv::BroadcastOp op, PatternRewriter &rewriter) const override {
+    Operation *def = op.getSource().getDefiningOp();
+    auto type = cast<RankedTensorType>(op.getType());
+    if (op.getDim() != 0 || type.getRank() != 2 || !def || !isPositional(op.getSource()))
+      return failure();
+    auto wide = [&](Type element) { return RankedTensorType::get(type.getShape(), element); };
+    if (auto splat = dyn_cast<nv::SplatOp>(def)) {
+      rewriter.replaceOpWithNewOp<nv::SplatOp>(op, type, splat.getValue());
+      return success();
+    }
+    SplatElementsAttr constant;
+    if (matchPattern(op.getSource(), m_Constant(&constant))) {
+      rewriter.replaceOpWithNewOp<arith::ConstantOp>(op, constant.resizeSplat(type));
+      return success();
+    }
+    if (!OpTrait::hasElementwiseMappableTraits(def))
+      return failure();
+    SmallVector<Value> operands;
+    for (Value operand : def->getOperands()) {
+      auto tensor = dyn_cast<RankedTensorType>(operand.getType());
+      operands.push_back(tensor ? nv::BroadcastOp::create(rewriter, op.getLoc(),
+                                                          wide(tensor.getElementType()), operand, 0)
+                                : operand);
+    }
+    OperationState state(def->getLoc(), def->getName(), operands, {type}, def->getAttrs());
+    state.propertiesAttr = def->getPropertiesAsAttribute();
+    rewriter.replaceOp(op, rewriter.create(state));
+    return success();
+  }
+};
+
+struct NormalizeShapes : tileloom::tile::impl::TileNormalizeShapesBase<NormalizeShapes> {
+  void runOnOperation() override {
+    MLIRContext *context = &getContext();
+    RewritePatternSet shapes(context);
+    shapes.add<SinkExpandDims, BroadcastExpanded, ReduceExpanded>(context);
+    BroadcastOp::getCanonicalizationPatterns(shapes, context);
+    RewritePatternSet names(context);
+    names.add<LowerReduce, LowerSplat, LowerIota, IndexOfTile, PositionsOfColumns>(context);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(shapes))) ||
+        failed(applyPatternsGreedily(getOperation(), std::move(names))))
+      return signalPassFailure();
+  }
+};
+
+} // namespace

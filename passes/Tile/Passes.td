@@ -1,0 +1,41 @@
+//===- Passes.td - Passes of the tile stage --------------------------*- tablegen -*-===//
+
+#ifndef TILELOOM_PASSES_TILE_PASSES_TD
+#define TILELOOM_PASSES_TILE_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def TileAssignSchedule : Pass<"tile-assign-schedule"> {
+  let summary = "Decide what a kernel's #tile.schedule leaves open";
+  let description = [{
+    From the shapes of the products: how many math warpgroups share a tile, the order of tiles. What is written is kept; what
+    contradicts the program is an error.
+  }];
+  let options = [Option<"chip", "chip", "std::string", "\"sm_90a\"", "Target, such as sm_90a">];
+}
+
+def TileNormalizeShapes : Pass<"tile-normalize-shapes"> {
+  let summary = "Move dimensions of extent one out of element-wise code, and name what is left in nv terms";
+  let description = [{
+    `expand_dims` sinks below element-wise operations until it meets the `broadcast` that uses it, so that values of one dimension stay
+    values of one dimension.
+  }];
+  let dependentDialects = ["::tileloom::nv::NVDialect"];
+}
+
+def TileFoldZeroInit : Pass<"tile-fold-zero-init"> {
+  let summary = "Start sums of products undefined instead of at zero";
+  let description = [{
+    A loop that carries the sum of a product from zero gives its first iteration `use_acc` = false. Where the loop may run not at all, it
+    runs once at a place outside of the tensors that it loads, which reads as zero: a path around the loop would make all registers
+    of the sum meet zeros.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::ub::UBDialect"];
+}
+
+def TileLowerToNV : Pass<"tile-lower-to-nv"> {
+  let summary = "What is left of tile operations in roles to nv operations";
+  let dependentDialects = ["::tileloom::nv::NVDialect", "::mlir::arith::ArithDialect"];
+}
+
+#endif // TILELOOM_PASSES_TILE_PASSES_TD

@@ -1,0 +1,305 @@
+//===- InsertRings.cpp - From accesses to ownership ---------------------------------------===//
+//
+// In: a partitioned, still sequential kernel. Out: every tile that crosses roles lives in a buffer,
+// and travels along its rings: the loads of one role and the uses of another are between acquire
+// and release. Products are nv operations.
+//
+// A load and its uses are two tenures of one storage: the load role's, which begins with a full
+// overwrite, and the using role's, from the first use to the last. Loads with the same block and
+// the same users become views of one buffer: one barrier for both. A release names what completes
+// the use: `wgmma` after the wait of a product, `generic` for reads into registers.
+//
+// An operand A that is loaded once for a loop of products moves to registers when they suffice: its
+// slot is then free for the next tile before the loop runs.
+//
+//===--------------------------------------------------------------------------------------===//
+
+#include "passes/Warp/Passes.h"
+
+#include "dialects/NV/NV.h"
+#include "dialects/Tile/Tile.h"
+#include "dialects/Warp/Warp.h"
+#include "passes/Warp/Products.h"
+#include "passes/Warp/Projection.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Builders.h"
+
+namespace tileloom::warp {
+#define GEN_PASS_DEF_WARPINSERTRINGS
+#include "passes/Warp/Passes.h.inc"
+} // namespace tileloom::warp
+
+using namespace mlir;
+using namespace tileloom;
+using namespace tileloom::warp;
+
+namespace {
+
+/// Loads that share a buffer's slots.
+struct Tenure {
+  SmallVector<tile::LoadOp> loads;
+  SmallVector<Operation *> users; // of the loaded tiles, through transpositions, in program order
+  Value free, ready;              // rings
+  Value token;                    // of the using role
+};
+
+/// Operations that use the loaded tile; transpositions are views.
+void collectUsers(Value value, SmallVectorImpl<Operation *> &users) {
+  for (Operation *user : value.getUsers()) {
+    if (isa<tile::TransOp>(user) &&
+        llvm::all_of(user->getUsers(), [](Operation *next) { return isa<tile::DotOp>(next); }))
+      collectUsers(user->getResult(0), users);
+    else if (!llvm::is_contained(users, user))
+      users.push_back(user);
+  }
+}
+
+/// Whether element-wise code leads from a product to `value`.
+bool dependsOnProduct(Value value) {
+  Operation *def = value.getDefiningOp();
+  if (!def)
+    return false;
+  if (isa<tile::DotOp>(def))
+    return true;
+  if (auto loop = dyn_cast<scf::ForOp>(def))
+    return dependsOnProduct(loop.getYieldedValues()[cast<OpResult>(value).getResultNumber()]);
+  return OpTrait::hasElementwiseMappableTraits(def) &&
+         llvm::any_of(def->getOperands(), dependsOnProduct);
+}
+
+class RingInserter {
+public:
+  RingInserter(func::FuncOp function, bool tensorMemory)
+      : function(function), tensorMemory(tensorMemory), builder(function.getContext()),
+        products(function, tensorMemory) {}
+
+  LogicalResult run() {
+    if (failed(collect()))
+      return failure();
+    for (Tenure &tenure : tenures) {
+      declare(tenure);
+      produce(tenure);
+      consume(tenure);
+    }
+    function.walk([&](tile::StoreOp store) {
+      if (dependsOnProduct(store.getValue()))
+        fromProduct.insert(store);
+    });
+    if (failed(products.lower()))
+      return failure();
+    for (Tenure &tenure : tenures)
+      release(tenure);
+    products.eraseProducts();
+    for (Tenure &tenure : tenures)
+      for (tile::LoadOp load : tenure.loads) {
+        for (Operation *user : llvm::make_early_inc_range(load->getUsers()))
+          user->erase(); // transposed views
+        load.erase();
+      }
+    return stores();
+  }
+
+private:
+  LogicalResult collect() {
+    LogicalResult result = success();
+    function.walk([&](tile::LoadOp load) {
+      if (load.use_empty()) {
+        load->removeAttr(inAttrName); // nobody waits for it
+        return;
+      }
+      SmallVector<Operation *> users;
+      collectUsers(load.getResult(), users);
+      for (Operation *user : users)
+        if (!load->getBlock()->findAncestorOpInBlock(*user) || isa<scf::YieldOp>(user)) {
+          load.emitOpError("value: expected to be used in the iteration that loads it, found it "
+                           "carried to another one");
+          result = failure();
+        }
+      for (Tenure &tenure : tenures) {
+        bool same = tenure.loads.front()->getBlock() == load->getBlock() &&
+                    tenure.users.size() == users.size() &&
+                    std::is_permutation(users.begin(), users.end(), tenure.users.begin());
+        if (same) {
+          tenure.loads.push_back(load);
+          return;
+        }
+      }
+      Tenure tenure;
+      tenure.loads.push_back(load);
+      tenure.users = std::move(users);
+      tenures.push_back(std::move(tenure));
+    });
+    return result;
+  }
+
+  void declare(Tenure &tenure) {
+    builder.setInsertionPointToStart(&function.getBody().front());
+    SmallVector<RankedTensorType> views;
+    for (tile::LoadOp load : tenure.loads)
+      views.push_back(cast<RankedTensorType>(load.getType()));
+    // warp-plan-buffers finds the depth.
+    auto type = BufferType::get(function.getContext(), 1, views, Space::Smem);
+    Location loc = tenure.loads.front().getLoc();
+    auto buffer = BufferOp::create(builder, loc, type, /*per_replica=*/false);
+    auto ringType = RingType::get(function.getContext());
+    tenure.free = RingOp::create(builder, loc, ringType, buffer, true, Scope::Cta);
+    tenure.ready = RingOp::create(builder, loc, ringType, buffer, false, Scope::Cta);
+  }
+
+  /// The load role: a slot, the copies into it, and its hand-over when their bytes have come.
+  void produce(Tenure &tenure) {
+    StringAttr role = roleOf(tenure.loads.front());
+    builder.setInsertionPoint(tenure.loads.front());
+    Location loc = tenure.loads.front().getLoc();
+    auto token = in(role, AcquireOp::create(builder, loc, tenure.free));
+    SlotOp slot = slotOf(loc, token, tenure);
+    in(role, slot);
+    for (auto [load, view] : llvm::zip(tenure.loads, slot.getViews())) {
+      builder.setInsertionPoint(load);
+      in(role, nv::TmaLoadOp::create(builder, load.getLoc(), load.getDesc(), load.getCoordinates(),
+                                     view, Value(), Value(), nv::CacheHintAttr(), false));
+    }
+    builder.setInsertionPointAfter(tenure.loads.back());
+    in(role, ReleaseOp::create(builder, loc, token, tenure.ready, ReleaseKind::Tma));
+  }
+
+  /// The using role: the slot before the first use.
+  void consume(Tenure &tenure) {
+    Block *block = tenure.loads.front()->getBlock();
+    Operation *first = nullptr;
+    for (Operation *user : tenure.users) {
+      Operation *ancestor = block->findAncestorOpInBlock(*user);
+      if (!first || ancestor->isBeforeInBlock(first))
+        first = ancestor;
+    }
+    StringAttr role = products.roleOfUser(tenure.users.front());
+    builder.setInsertionPoint(first);
+    Location loc = first->getLoc();
+    auto token = in(role, AcquireOp::create(builder, loc, tenure.ready));
+    tenure.token = token;
+    SlotOp slot = slotOf(loc, token, tenure);
+    in(role, slot);
+    for (auto [load, view] : llvm::zip(tenure.loads, slot.getViews())) {
+      SmallVector<Operation *> others;
+      bool registers = products.operandInRegisters(load);
+      for (Operation *user : llvm::make_early_inc_range(load->getUsers()))
+        if (registers || !isa<tile::DotOp, tile::TransOp>(user))
+          others.push_back(user);
+      if (!others.empty()) {
+        auto value =
+            in(role, nv::LocalLoadOp::create(builder, load.getLoc(), load.getType(), view));
+        for (Operation *user : others)
+          user->replaceUsesOfWith(load.getResult(), value.getResult());
+        read[tenure.token] = value;
+      }
+      products.setMemory(load.getResult(), view);
+    }
+  }
+
+  /// The slot goes back after the last use.
+  void release(Tenure &tenure) {
+    Block *block = tenure.loads.front()->getBlock();
+    Operation *last = read.lookup(tenure.token);
+    auto kind = ReleaseKind::Generic;
+    for (Operation *user : tenure.users) {
+      // A product has become other operations; an operand read to registers was used above.
+      Operation *end = products.endOf(user, tenure.token, kind);
+      Operation *ancestor = end ? block->findAncestorOpInBlock(*end) : nullptr;
+      if (ancestor && (!last || last->isBeforeInBlock(ancestor)))
+        last = ancestor;
+    }
+    builder.setInsertionPointAfter(last);
+    in(roleOf(tenure.token.getDefiningOp()),
+       ReleaseOp::create(builder, last->getLoc(), tenure.token, tenure.free, kind));
+  }
+
+  LogicalResult stores();
+
+  SlotOp slotOf(Location loc, Value token, const Tenure &tenure) {
+    SmallVector<Type> types;
+    for (tile::LoadOp load : tenure.loads)
+      types.push_back(memoryType(cast<RankedTensorType>(load.getType())));
+    return SlotOp::create(builder, loc, types, token);
+  }
+
+  template <typename Op> Op in(StringAttr role, Op op) {
+    op->setAttr(inAttrName, role);
+    return op;
+  }
+  static StringAttr roleOf(Operation *op) { return op->getAttrOfType<StringAttr>(inAttrName); }
+
+  func::FuncOp function;
+  bool tensorMemory;
+  OpBuilder builder;
+  ProductLowering products;
+  SmallVector<Tenure> tenures;
+  DenseSet<Operation *> fromProduct; // stores
+  DenseMap<Value, Operation *> read; // token -> the read of its slot to registers
+};
+
+/// Results leave through shared memory in pieces of columns: one piece is written while the copy of
+/// the one before is read.
+LogicalResult RingInserter::stores() {
+  auto schedule = function->getAttrOfType<tile::ScheduleAttr>(tile::scheduleAttrName);
+  DenseMap<Type, Value> rings; // of pieces
+  SmallVector<tile::StoreOp> ops;
+  function.walk([&](tile::StoreOp store) { ops.push_back(store); });
+  for (tile::StoreOp store : ops) {
+    auto type = cast<RankedTensorType>(store.getValue().getType());
+    auto desc = cast<tile::DescType>(store.getDesc().getType());
+    int64_t columns = type.getShape().back();
+    // Only the layouts of sums are known to come apart by columns without an exchange.
+    int64_t piece =
+        fromProduct.contains(store) ? pieceColumns(type, schedule, tensorMemory) : columns;
+    SmallVector<int64_t> shape(type.getShape());
+    shape.back() = piece;
+    auto pieceType = RankedTensorType::get(shape, type.getElementType());
+    Location loc = store.getLoc();
+    Value &ring = rings[pieceType];
+    if (!ring) {
+      builder.setInsertionPointToStart(&function.getBody().front());
+      auto buffer = BufferOp::create(
+          builder, loc, BufferType::get(function.getContext(), 1, {pieceType}, Space::Smem), true);
+      ring = RingOp::create(builder, loc, RingType::get(function.getContext()), buffer, true,
+                            Scope::Cta);
+    }
+    builder.setInsertionPoint(store);
+    SmallVector<int64_t> box(desc.getShape());
+    box.back() = piece;
+    Value boxed = store.getDesc();
+    if (piece != columns)
+      boxed = tile::ReboxOp::create(
+          builder, loc, tile::DescType::get(function.getContext(), box, desc.getElementType()),
+          boxed);
+    for (int64_t column = 0; column < columns; column += piece) {
+      SmallVector<Value> coordinates(store.getCoordinates());
+      Value value = store.getValue();
+      if (piece != columns) {
+        SmallVector<int64_t> offsets(type.getRank(), 0);
+        offsets.back() = column;
+        value = nv::ExtractOp::create(builder, loc, pieceType, value, offsets);
+        Value shift = arith::ConstantIntOp::create(builder, loc, column, 32);
+        coordinates.back() = arith::AddIOp::create(builder, loc, coordinates.back(), shift);
+      }
+      in(roleOf(store), StoreOp::create(builder, loc, value, boxed, coordinates, ring));
+    }
+    store.erase();
+  }
+  return success();
+}
+
+struct InsertRings : tileloom::warp::impl::WarpInsertRingsBase<InsertRings> {
+  using WarpInsertRingsBase::WarpInsertRingsBase;
+
+  void runOnOperation() override {
+    getOperation()->walk([&](func::FuncOp function) {
+      if (function->hasAttr(rolesAttrName) &&
+          failed(RingInserter(function, StringRef(chip).starts_with("sm_10")).run()))
+        signalPassFailure();
+    });
+  }
+};
+
+} // namespace

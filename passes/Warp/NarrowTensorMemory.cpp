@@ -1,0 +1,162 @@
+//===- NarrowTensorMemory.cpp - Read tensor memory in the pieces that are used ------------===//
+//
+// In: tiles read whole from tensor memory whose uses, through element-wise code, are pieces of
+// columns (stores). Out: every piece reads its own columns just before it is used, and the slot is
+// released after the last one. A thread holds a whole row: 256 columns would be all its registers.
+//
+//===--------------------------------------------------------------------------------------===//
+
+#include "passes/Warp/Passes.h"
+
+#include "dialects/NV/NV.h"
+#include "dialects/Warp/Warp.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace tileloom::warp {
+#define GEN_PASS_DEF_WARPNARROWTENSORMEMORY
+#include "passes/Warp/Passes.h.inc"
+} // namespace tileloom::warp
+
+using namespace mlir;
+using namespace tileloom;
+using namespace tileloom::warp;
+
+namespace {
+
+/// Whether everything that is computed from `value` element by element ends in pieces of columns
+/// in the same block; collects the pieces.
+bool endsInPieces(Value value, Block *block, llvm::SetVector<nv::ExtractOp> &pieces) {
+  for (Operation *user : value.getUsers()) {
+    if (user->getBlock() != block)
+      return false;
+    if (auto piece = dyn_cast<nv::ExtractOp>(user)) {
+      auto type = cast<RankedTensorType>(piece.getType());
+      if (type.getRank() != 2 || piece.getOffsets()[0] != 0 ||
+          type.getDimSize(0) != cast<RankedTensorType>(piece.getSource().getType()).getDimSize(0))
+        return false;
+      pieces.insert(piece);
+      continue;
+    }
+    bool elementwise = OpTrait::hasElementwiseMappableTraits(user) && user->getNumResults() == 1;
+    if (!elementwise || !endsInPieces(user->getResult(0), block, pieces))
+      return false;
+  }
+  return true;
+}
+
+/// Computes columns [column, column + columns) of `value` at the builder's place.
+struct Narrower {
+  OpBuilder &builder;
+  int64_t column, columns;
+  DenseMap<Value, Value> known;
+
+  RankedTensorType narrow(Type type) const {
+    auto tensor = cast<RankedTensorType>(type);
+    return RankedTensorType::get({tensor.getDimSize(0), columns}, tensor.getElementType());
+  }
+
+  Value of(Value value) {
+    if (!isa<RankedTensorType>(value.getType()))
+      return value;
+    auto [entry, inserted] = known.try_emplace(value);
+    if (!inserted)
+      return entry->second;
+    Value result = make(value);
+    known[value] = result;
+    return result;
+  }
+
+  Value make(Value value) {
+    Operation *def = value.getDefiningOp();
+    RankedTensorType type = narrow(value.getType());
+    Location loc = value.getLoc();
+    if (auto load = dyn_cast_or_null<nv::TmemLoadOp>(def)) {
+      auto whole = cast<nv::MemDescType>(load.getView().getType());
+      Value zero = arith::ConstantIntOp::create(builder, loc, 0, 32);
+      Value first = arith::ConstantIntOp::create(builder, loc, column, 32);
+      auto part = nv::MemDescType::get(whole.getContext(), type.getShape(), whole.getElementType(),
+                                       whole.getLayout(), whole.getSpace());
+      Value view =
+          nv::MemDescSliceOp::create(builder, loc, part, load.getView(), ValueRange{zero, first});
+      return nv::TmemLoadOp::create(builder, loc, type, view);
+    }
+    SplatElementsAttr splat;
+    if (matchPattern(value, m_Constant(&splat)))
+      return arith::ConstantOp::create(builder, loc, splat.resizeSplat(type));
+    if (auto same = dyn_cast_or_null<nv::SplatOp>(def))
+      return nv::SplatOp::create(builder, loc, type, same.getValue());
+    if (auto rows = dyn_cast_or_null<nv::BroadcastOp>(def); rows && rows.getDim() == 1)
+      return nv::BroadcastOp::create(builder, loc, type, rows.getSource(), rows.getDim());
+    if (def && OpTrait::hasElementwiseMappableTraits(def) && def->getNumResults() == 1 &&
+        dependsOnLoad(value)) {
+      SmallVector<Value> operands;
+      for (Value operand : def->getOperands())
+        operands.push_back(of(operand));
+      OperationState state(loc, def->getName(), operands, {Type(type)}, def->getAttrs());
+      state.propertiesAttr = def->getPropertiesAsAttribute();
+      return builder.create(state)->getResult(0);
+    }
+    return nv::ExtractOp::create(builder, loc, type, value,
+                                 builder.getDenseI64ArrayAttr({0, column}));
+  }
+
+  /// Whether element-wise code leads from tensor memory to `value`.
+  bool dependsOnLoad(Value value) {
+    Operation *def = value.getDefiningOp();
+    if (!def)
+      return false;
+    if (isa<nv::TmemLoadOp>(def))
+      return true;
+    return OpTrait::hasElementwiseMappableTraits(def) &&
+           llvm::any_of(def->getOperands(), [&](Value operand) { return dependsOnLoad(operand); });
+  }
+};
+
+/// Erases `op` and the element-wise code that only its value went into.
+void eraseDead(Operation *op) {
+  for (Operation *user : llvm::make_early_inc_range(op->getUsers()))
+    if (!isa<ReleaseOp>(user))
+      eraseDead(user);
+  if (op->use_empty())
+    op->erase();
+}
+
+void narrow(nv::TmemLoadOp load) {
+  llvm::SetVector<nv::ExtractOp> pieces;
+  if (!endsInPieces(load.getResult(), load->getBlock(), pieces) || pieces.size() < 2)
+    return;
+  auto slot = load.getView().getDefiningOp<SlotOp>();
+  ReleaseOp release;
+  if (slot)
+    for (Operation *user : slot.getToken().getUsers())
+      if (auto found = dyn_cast<ReleaseOp>(user))
+        release = found;
+  if (!release || release->getBlock() != load->getBlock())
+    return;
+  Operation *last = nullptr;
+  for (nv::ExtractOp piece : pieces) {
+    OpBuilder builder(piece);
+    int64_t columns = cast<RankedTensorType>(piece.getType()).getDimSize(1);
+    Narrower narrower{builder, piece.getOffsets()[1], columns, DenseMap<Value, Value>()};
+    piece.getResult().replaceAllUsesWith(narrower.of(piece.getSource()));
+    if (!last || last->isBeforeInBlock(piece))
+      last = piece;
+  }
+  release->moveAfter(last);
+  eraseDead(load);
+}
+
+struct NarrowTensorMemory : tileloom::warp::impl::WarpNarrowTensorMemoryBase<NarrowTensorMemory> {
+  void runOnOperation() override {
+    SmallVector<nv::TmemLoadOp> loads;
+    getOperation()->walk([&](nv::TmemLoadOp load) { loads.push_back(load); });
+    for (nv::TmemLoadOp load : loads)
+      narrow(load);
+  }
+};
+
+} // namespace

@@ -1,0 +1,88 @@
+//===- Partition.cpp - Which role performs what -------------------------------------------===//
+//
+// In: a tile kernel. Out: every operation that moves or changes memory, or runs asynchronously, has
+// `warp.in` = the name of its role; the function has `warp.roles`, in order. Everything else is
+// pure and goes along with its users.
+//
+// Roles follow from what an engine needs, not from what a kernel is:
+// - copies through descriptors are issued by one thread and run ahead of all that uses them: `load`.
+//   A kernel without them has enough bytes in flight from many CTAs an SM, and is not specialised;
+// - Hopper's products write registers, so the warps that own the sums issue them, and do all that
+//   is done with the sums: `math`. Blackwell's are issued by one thread and write tensor memory:
+//   `mma` and `math`.
+//
+//===--------------------------------------------------------------------------------------===//
+
+#include "passes/Warp/Passes.h"
+
+#include "dialects/Tile/Tile.h"
+#include "dialects/Warp/Warp.h"
+#include "passes/Warp/Projection.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+
+namespace tileloom::warp {
+#define GEN_PASS_DEF_WARPPARTITION
+#include "passes/Warp/Passes.h.inc"
+} // namespace tileloom::warp
+
+using namespace mlir;
+using namespace tileloom;
+
+namespace {
+
+LogicalResult partition(func::FuncOp function, bool tensorMemory) {
+  auto schedule = function->getAttrOfType<tile::ScheduleAttr>(tile::scheduleAttrName);
+  StringRef specialize = schedule ? schedule.word("specialize").value_or("auto") : "auto";
+  SmallVector<tile::DotOp> dots;
+  bool copies = false;
+  function.walk([&](Operation *op) {
+    copies |= isa<tile::LoadOp>(op);
+    if (auto dot = dyn_cast<tile::DotOp>(op))
+      dots.push_back(dot);
+  });
+  if (!copies && specialize == "on")
+    return function.emitOpError("schedule: specialize = \"on\" expected a tile that is loaded "
+                                "through a descriptor, found none");
+  bool roles = copies;
+  if (!roles && !dots.empty())
+    return dots.front().emitOpError("operands: expected a or b to be loaded through a descriptor, "
+                                    "found neither");
+
+  Builder builder(function.getContext());
+  SmallVector<Attribute> names;
+  auto name = [&](StringRef role) { return builder.getStringAttr(role); };
+  if (roles) {
+    names.push_back(name(mathRole));
+    names.push_back(name(loadRole));
+    if (tensorMemory && !dots.empty())
+      names.push_back(name(mmaRole));
+  } else {
+    names.push_back(name(mainRole));
+  }
+  function->setAttr(rolesAttrName, builder.getArrayAttr(names));
+  function.walk([&](Operation *op) {
+    if (isa<tile::LoadOp>(op))
+      op->setAttr(inAttrName, name(loadRole));
+    else if (isa<tile::DotOp>(op))
+      op->setAttr(inAttrName, name(tensorMemory ? mmaRole : mathRole));
+    else if (isa<tile::StoreOp, tile::ScatterOp, tile::AtomicOp>(op))
+      op->setAttr(inAttrName, name(roles ? mathRole : mainRole));
+  });
+  return success();
+}
+
+struct Partition : tileloom::warp::impl::WarpPartitionBase<Partition> {
+  using WarpPartitionBase::WarpPartitionBase;
+
+  void runOnOperation() override {
+    getOperation()->walk([&](func::FuncOp function) {
+      if (function->hasAttr(tile::kernelAttrName) && !isAlreadySplit(function) &&
+          failed(partition(function, StringRef(chip).starts_with("sm_10"))))
+        signalPassFailure();
+    });
+  }
+};
+
+} // namespace

@@ -1,0 +1,196 @@
+//===- Products.cpp - Products of tiles to the tensor core of a target --------------------===//
+//
+// Hopper: nv.wgmma and the wait for it, in the role that owns the sum. The wait stands right behind
+// the product; warp-pipeline-role moves them apart. Blackwell: TensorMemoryProducts.cpp.
+//
+//===--------------------------------------------------------------------------------------===//
+
+#include "passes/Warp/Products.h"
+
+#include "passes/Warp/Projection.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+
+namespace tileloom {
+
+nv::MemDescType memoryType(RankedTensorType type, nv::MemorySpace space) {
+  return nv::MemDescType::get(type.getContext(), type.getShape(), type.getElementType(),
+                              Attribute(), space);
+}
+
+int64_t pieceColumns(RankedTensorType type, tile::ScheduleAttr schedule, bool tensorMemory) {
+  int64_t columns = type.getShape().back();
+  // A row of 128 bytes is one span of the widest swizzle; two of them measured as well as more
+  // where the tile is in registers anyway.
+  int64_t spans = tensorMemory ? 1 : 2;
+  int64_t widest = std::max<int64_t>(spans * 1024 / type.getElementTypeBitWidth(), 8);
+  if (schedule)
+    widest = schedule.integer("epilogue").value_or(widest);
+  int64_t span = std::max<int64_t>(1024 / type.getElementTypeBitWidth(), 8);
+  for (int64_t piece : {widest, widest / 2, span})
+    if (piece > 0 && columns % piece == 0)
+      return piece;
+  return columns;
+}
+
+ProductLowering::ProductLowering(func::FuncOp function, bool tensorMemory)
+    : function(function), tensorMemory(tensorMemory) {}
+
+StringAttr ProductLowering::roleOfUser(Operation *user) {
+  if (auto role = user->getAttrOfType<StringAttr>(inAttrName))
+    return role;
+  auto roles = function->getAttrOfType<ArrayAttr>(rolesAttrName);
+  return cast<StringAttr>(roles[0]); // the role of everything that is done in registers
+}
+
+/// Registers of each thread that a tile of `type` takes when `rows` rows of it fall to 128 threads.
+static int64_t registersOf(RankedTensorType type, int64_t rows) {
+  return rows * type.getDimSize(1) * type.getElementTypeBitWidth() / 32 / 128;
+}
+
+/// Whether a mask differs from row to row: then it takes more than one comparison a column.
+static bool dependsOnRows(Value mask) {
+  SmallVector<Value> work{mask};
+  llvm::SmallDenseSet<Value> seen;
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    Operation *def = value.getDefiningOp();
+    if (!def || !isa<RankedTensorType>(value.getType()) || !seen.insert(value).second)
+      continue;
+    if (auto index = dyn_cast<nv::IndexOp>(def);
+        index && index.getDim() == 0 && cast<RankedTensorType>(index.getType()).getRank() == 2)
+      return true;
+    if (auto broadcast = dyn_cast<nv::BroadcastOp>(def); broadcast && broadcast.getDim() == 1)
+      return true;
+    work.append(def->operand_begin(), def->operand_end());
+  }
+  return false;
+}
+
+bool ProductLowering::operandInRegisters(tile::LoadOp load) {
+  if (tensorMemory)
+    return false;
+  // Only operand A, and only where it serves a whole loop of products.
+  tile::DotOp product;
+  for (Operation *user : load->getUsers()) {
+    auto dot = dyn_cast<tile::DotOp>(user);
+    if (!dot || dot.getA() != load.getResult() || dot.getB() == load.getResult() ||
+        dot->getBlock() == load->getBlock())
+      return false;
+    product = dot;
+  }
+  if (!product || load.getType().getElementTypeBitWidth() != 16)
+    return false;
+  // What the loop holds at once: sums, operands made in registers, this one. Address arithmetic
+  // and row state take about 35 of the 240 that a thread can have.
+  int64_t available = 205;
+  int64_t held = 0;
+  auto schedule = function->getAttrOfType<tile::ScheduleAttr>(tile::scheduleAttrName);
+  int64_t replicas = schedule ? schedule.integer("replicas").value_or(1) : 1;
+  if (schedule && schedule.word("use") == StringRef("pingpong"))
+    replicas = 1;
+  product->getParentOp()->walk([&](tile::DotOp dot) {
+    auto result = cast<RankedTensorType>(dot.getType());
+    int64_t rows = result.getDimSize(0) / replicas;
+    held += registersOf(result, rows);
+    auto a = cast<RankedTensorType>(dot.getA().getType());
+    Value source = dot.getA();
+    if (auto trans = source.getDefiningOp<tile::TransOp>())
+      source = trans.getSource();
+    if (!source.getDefiningOp<tile::LoadOp>() || source == load.getResult())
+      held += registersOf(a, rows);
+  });
+  // Masks of a tile's elements compare positions, which need registers of their own (measured: with
+  // 192 for the rest, 40 bytes spilled).
+  bool masks = false;
+  product->getParentOp()->walk([&](arith::SelectOp select) {
+    auto type = dyn_cast<RankedTensorType>(select.getType());
+    masks |= type && type.getRank() == 2 && !select.getCondition().getType().isInteger(1) &&
+             dependsOnRows(select.getCondition());
+  });
+  return held <= available - (masks ? 16 : 0);
+}
+
+FailureOr<Value> ProductLowering::memoryOf(OpBuilder &builder, Value operand) {
+  if (Value view = memory.lookup(operand))
+    return view;
+  if (auto trans = operand.getDefiningOp<tile::TransOp>()) {
+    if (Value view = memory.lookup(trans.getSource())) {
+      auto type = cast<RankedTensorType>(operand.getType());
+      return Value(nv::MemDescTransOp::create(builder, trans.getLoc(), memoryType(type), view));
+    }
+  }
+  return failure();
+}
+
+LogicalResult ProductLowering::lowerToWgmma(tile::DotOp dot) {
+  OpBuilder builder(dot);
+  Location loc = dot.getLoc();
+  auto a = cast<RankedTensorType>(dot.getA().getType());
+  auto b = cast<RankedTensorType>(dot.getB().getType());
+  if (a.getDimSize(0) % 64)
+    return dot.emitOpError("rows: expected a multiple of 64, found ") << a.getDimSize(0);
+  if (b.getDimSize(1) % 8)
+    return dot.emitOpError("columns: expected a multiple of 8, found ") << b.getDimSize(1);
+  FailureOr<Value> right = memoryOf(builder, dot.getB());
+  if (failed(right))
+    return dot.emitOpError(
+        "b: expected a tile loaded through a descriptor, found one computed in registers");
+  FailureOr<Value> left = memoryOf(builder, dot.getA());
+  Value leftValue = succeeded(left) ? *left : dot.getA();
+  if (leftValue.getDefiningOp<tile::TransOp>())
+    return dot.emitOpError("a: expected a tile in shared memory or an untransposed one in "
+                           "registers, found a transposed one in registers");
+  StringAttr role = roleOfUser(dot);
+  auto product = nv::WgmmaOp::create(builder, loc, dot.getType(), leftValue, *right, dot.getAcc(),
+                                     dot.getUseAcc());
+  auto wait = nv::WgmmaWaitOp::create(builder, loc, TypeRange{dot.getType()},
+                                      ValueRange{product.getResult()}, Value(),
+                                      builder.getI64IntegerAttr(0));
+  for (Operation *op : {product.getOperation(), wait.getOperation()})
+    op->setAttr(inAttrName, role);
+  if (auto trans = leftValue.getDefiningOp<nv::MemDescTransOp>())
+    trans->setAttr(inAttrName, role);
+  ends[dot] = wait;
+  dot.getResult().replaceAllUsesWith(wait.getResult(0));
+  return success();
+}
+
+LogicalResult ProductLowering::lower() {
+  SmallVector<tile::DotOp> dots;
+  function.walk([&](tile::DotOp dot) { dots.push_back(dot); });
+  for (tile::DotOp dot : dots)
+    if (failed(tensorMemory ? lowerToTensorMemory(dot) : lowerToWgmma(dot)))
+      return failure();
+  return success();
+}
+
+void ProductLowering::eraseProducts() {
+  for (auto [dot, wait] : ends)
+    dot->erase();
+  ends.clear();
+}
+
+Operation *ProductLowering::endOf(Operation *user, Value token, warp::ReleaseKind &kind) {
+  Operation *end = ends.lookup(user);
+  if (!end)
+    return nullptr;
+  // Did the product read the slot, or registers loaded from it?
+  Operation *product = tensorMemory ? end : end->getOperand(0).getDefiningOp();
+  for (Value operand : product->getOperands()) {
+    if (auto trans = operand.getDefiningOp<nv::MemDescTransOp>())
+      operand = trans.getSource();
+    auto slot = operand.getDefiningOp<warp::SlotOp>();
+    if (slot && slot.getToken() == token) {
+      kind = tensorMemory ? warp::ReleaseKind::Tcgen05 : warp::ReleaseKind::Wgmma;
+      return end;
+    }
+  }
+  return nullptr;
+}
+
+} // namespace tileloom

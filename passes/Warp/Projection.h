@@ -1,0 +1,33 @@
+//===- Projection.h - Names shared by the passes that make roles -----------------*- C++ -*-===//
+//
+// Between warp-partition and warp-split-roles a kernel is still one sequential program, whose
+// operations carry the role that will perform them.
+//
+//===--------------------------------------------------------------------------------------===//
+
+#ifndef TILELOOM_PASSES_WARP_PROJECTION_H
+#define TILELOOM_PASSES_WARP_PROJECTION_H
+
+#include "dialects/Warp/Warp.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace tileloom {
+
+/// String attribute of an operation: the role that performs it.
+inline constexpr llvm::StringLiteral inAttrName = "warp.in";
+/// Array of strings on a function: its roles, in order.
+inline constexpr llvm::StringLiteral rolesAttrName = "warp.roles";
+
+inline constexpr llvm::StringLiteral loadRole = "load", mathRole = "math", mmaRole = "mma",
+                                     mainRole = "main";
+
+/// Whether the kernel was written with roles.
+inline bool isAlreadySplit(mlir::func::FuncOp function) {
+  return function.walk([](warp::SpecializeOp) { return mlir::WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
+} // namespace tileloom
+
+#endif // TILELOOM_PASSES_WARP_PROJECTION_H

@@ -1,0 +1,277 @@
+//===- SplitMasks.cpp - Loops without their masks where those are true --------------------===//
+//
+// In: loops whose body selects between a tile and a constant by comparisons that are affine in
+// positions (nv.index), in the induction variable and in scalars of the whole loop. Out: where all of
+// them are known to be true, the selects are gone; where that holds for a range of iterations,
+// consecutive loops with the masks (before, after) and without (between), which hand their
+// carried values on.
+//
+// Comparisons that stay are rewritten to compare positions with scalars.
+//
+// The range comes from interval arithmetic on the comparison's two sides; its ends are computed at
+// run time and clamped to the loop.
+//
+//===--------------------------------------------------------------------------------------===//
+
+#include "passes/Warp/Passes.h"
+
+#include "dialects/Warp/Warp.h"
+#include "tileloom/Schedule/LinearForm.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+
+namespace tileloom::warp {
+#define GEN_PASS_DEF_WARPSPLITMASKS
+#include "passes/Warp/Passes.h.inc"
+} // namespace tileloom::warp
+
+using namespace mlir;
+using namespace tileloom;
+using namespace tileloom::warp;
+using schedule::Iterations;
+using schedule::LinearForm;
+
+namespace {
+
+/// Comparisons that are all true where `condition` is, as forms that are then not negative. False if
+/// some part of the condition is something else.
+bool conjuncts(Value condition, SmallVectorImpl<LinearForm> &forms) {
+  Operation *def = condition.getDefiningOp();
+  if (auto both = dyn_cast_or_null<arith::AndIOp>(def))
+    return conjuncts(both.getLhs(), forms) && conjuncts(both.getRhs(), forms);
+  if (isa_and_nonnull<nv::SplatOp, nv::BroadcastOp>(def))
+    return conjuncts(def->getOperand(0), forms);
+  auto compare = dyn_cast_or_null<arith::CmpIOp>(def);
+  if (!compare)
+    return false;
+  LinearForm left = LinearForm::of(compare.getLhs()), right = LinearForm::of(compare.getRhs());
+  using Predicate = arith::CmpIPredicate;
+  switch (compare.getPredicate()) {
+  case Predicate::slt:
+    forms.push_back(right.add(left, -1).add(LinearForm::of(-1)));
+    return true;
+  case Predicate::sle:
+    forms.push_back(right.add(left, -1));
+    return true;
+  case Predicate::sgt:
+    forms.push_back(left.add(right, -1).add(LinearForm::of(-1)));
+    return true;
+  case Predicate::sge:
+    forms.push_back(left.add(right, -1));
+    return true;
+  default:
+    return false;
+  }
+}
+
+/// A select of a tile or a constant, and what must not be negative for the tile to come through.
+struct Mask {
+  mutable arith::SelectOp select;
+  SmallVector<LinearForm> bounds; // of scalars and the induction variable
+};
+
+bool isScalarOutside(Value value, scf::ForOp loop) {
+  return value.getType().isInteger(32) && !loop.getRegion().isAncestor(value.getParentRegion());
+}
+
+std::optional<Mask> maskOf(arith::SelectOp select, scf::ForOp loop) {
+  Mask mask{select, {}};
+  SmallVector<LinearForm> forms;
+  if (!isa<RankedTensorType>(select.getType()) || !matchPattern(select.getFalseValue(), m_Constant()) ||
+      !conjuncts(select.getCondition(), forms))
+    return std::nullopt;
+  for (LinearForm &form : forms) {
+    std::optional<LinearForm> least = schedule::leastOverElements(form);
+    if (!least)
+      return std::nullopt;
+    for (auto [value, coefficient] : least->terms)
+      if (value != loop.getInductionVar() && !isScalarOutside(value, loop))
+        return std::nullopt;
+    mask.bounds.push_back(*least);
+  }
+  return mask;
+}
+
+Value constant(OpBuilder &builder, Location loc, int64_t value) {
+  return arith::ConstantIntOp::create(builder, loc, value, 32);
+}
+
+Value materialise(OpBuilder &builder, Location loc, const LinearForm &form) {
+  Value sum;
+  for (auto [value, coefficient] : form.terms) {
+    Value term = value;
+    if (coefficient != 1)
+      term = arith::MulIOp::create(builder, loc, value, constant(builder, loc, coefficient));
+    sum = sum ? arith::AddIOp::create(builder, loc, sum, term).getResult() : term;
+  }
+  if (sum && form.constant == 0)
+    return sum;
+  Value rest = constant(builder, loc, form.constant);
+  return sum ? arith::AddIOp::create(builder, loc, sum, rest).getResult() : rest;
+}
+
+/// Compares a position with a scalar (or with another position and a scalar), whatever sums the
+/// program has on the two sides: no arithmetic is left for each element.
+void simplify(arith::CmpIOp compare) {
+  SmallVector<LinearForm> forms;
+  auto type = dyn_cast<RankedTensorType>(compare.getLhs().getType());
+  if (!type || !type.getElementType().isInteger(32) || !conjuncts(compare.getResult(), forms))
+    return;
+  LinearForm rest = forms.front();
+  nv::IndexOp below, above; // with coefficients -1 and 1
+  for (auto [value, coefficient] : forms.front().terms) {
+    if (value.getType().isInteger(32))
+      continue;
+    auto index = value.getDefiningOp<nv::IndexOp>();
+    nv::IndexOp &place = coefficient < 0 ? below : above;
+    if (!index || index.getType() != type || std::abs(coefficient) != 1 || place)
+      return;
+    place = index;
+    rest.terms.erase(value);
+  }
+  if (!below && !above)
+    return;
+  OpBuilder builder(compare);
+  Location loc = compare.getLoc();
+  LinearForm bound = below ? rest : LinearForm().add(rest, -1);
+  Value limit =
+      nv::SplatOp::create(builder, loc, type, materialise(builder, loc, bound));
+  if (below && above)
+    limit = arith::AddIOp::create(builder, loc, above, limit);
+  auto predicate = below ? arith::CmpIPredicate::sle : arith::CmpIPredicate::sge;
+  Value result = arith::CmpIOp::create(builder, loc, predicate,
+                                       below ? below.getResult() : above.getResult(), limit);
+  compare.replaceAllUsesWith(result);
+  compare.erase();
+}
+
+struct Splitter {
+  scf::ForOp loop;
+  OpBuilder builder;
+  Location loc;
+
+  explicit Splitter(scf::ForOp loop) : loop(loop), builder(loop), loc(loop.getLoc()) {}
+
+  Value constant(int64_t value) { return ::constant(builder, loc, value); }
+  Value materialise(const LinearForm &form) { return ::materialise(builder, loc, form); }
+
+  /// The first iteration from which `bound` >= 0 holds (its coefficient is positive), or the first from
+  /// which it does not (negative).
+  Value turningPoint(LinearForm bound) {
+    int64_t coefficient = bound.coefficientOf(loop.getInductionVar());
+    bound.terms.erase(loop.getInductionVar());
+    if (coefficient > 0) // i >= ceil(-rest / coefficient)
+      return floorDivide(materialise(LinearForm::of(coefficient - 1).add(bound, -1)), coefficient);
+    Value last = floorDivide(materialise(bound), -coefficient); // i <= floor(rest / -coefficient)
+    return arith::AddIOp::create(builder, loc, last, constant(1));
+  }
+
+  Value floorDivide(Value dividend, int64_t divisor) {
+    if (divisor == 1)
+      return dividend;
+    if (llvm::isPowerOf2_64(divisor))
+      return arith::ShRSIOp::create(builder, loc, dividend, constant(llvm::Log2_64(divisor)));
+    Value quotient = arith::DivSIOp::create(builder, loc, dividend, constant(divisor));
+    Value whole = arith::MulIOp::create(builder, loc, quotient, constant(divisor));
+    Value above = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sgt, whole, dividend);
+    Value one = arith::SubIOp::create(builder, loc, quotient, constant(1));
+    return arith::SelectOp::create(builder, loc, above, one, quotient);
+  }
+
+  scf::ForOp part(Value lower, Value upper, ValueRange inits, bool masked,
+                  const SmallVectorImpl<Mask> &masks) {
+    IRMapping mapping;
+    auto copy = cast<scf::ForOp>(builder.clone(*loop, mapping));
+    copy.setLowerBound(lower);
+    copy.setUpperBound(upper);
+    copy.getInitArgsMutable().assign(inits);
+    if (!masked)
+      for (Mask mask : masks) {
+        auto select = cast<arith::SelectOp>(mapping.lookup(mask.select.getOperation()));
+        select.getResult().replaceAllUsesWith(select.getTrueValue());
+        select.erase();
+      }
+    return copy;
+  }
+
+  void split(const SmallVectorImpl<Mask> &masks) {
+    Value lower = loop.getLowerBound(), upper = loop.getUpperBound(), begin, end;
+    for (const Mask &mask : masks)
+      for (const LinearForm &bound : mask.bounds) {
+        Value point = turningPoint(bound);
+        if (bound.coefficientOf(loop.getInductionVar()) > 0)
+          begin = begin ? arith::MaxSIOp::create(builder, loc, begin, point).getResult() : point;
+        else
+          end = end ? arith::MinSIOp::create(builder, loc, end, point).getResult() : point;
+      }
+    auto clamp = [&](Value value, Value low) -> Value {
+      value = arith::MaxSIOp::create(builder, loc, value, low);
+      return arith::MinSIOp::create(builder, loc, value, upper);
+    };
+    SmallVector<Value> state(loop.getInitArgs());
+    auto run = [&](Value from, Value to, bool masked) {
+      scf::ForOp next = part(from, to, state, masked, masks);
+      state.assign(next.getResults().begin(), next.getResults().end());
+    };
+    Value from = lower;
+    if (begin) {
+      begin = clamp(begin, lower);
+      run(lower, begin, /*masked=*/true);
+      from = begin;
+    }
+    Value to = end ? clamp(end, from) : upper;
+    run(from, to, /*masked=*/false);
+    if (end)
+      run(to, upper, /*masked=*/true);
+    loop.replaceAllUsesWith(state);
+    loop.erase();
+  }
+};
+
+struct SplitMasks : tileloom::warp::impl::WarpSplitMasksBase<SplitMasks> {
+  void runOnOperation() override {
+    SmallVector<scf::ForOp> loops;
+    getOperation()->walk([&](scf::ForOp loop) {
+      if (loop->getParentOfType<RoleOp>() && loop.getInductionVar().getType().isInteger(32) &&
+          isConstantIntValue(loop.getStep(), 1))
+        loops.push_back(loop);
+    });
+    for (scf::ForOp loop : loops)
+      visit(loop);
+    SmallVector<arith::CmpIOp> compares;
+    getOperation()->walk([&](arith::CmpIOp compare) {
+      if (compare->getParentOfType<RoleOp>())
+        compares.push_back(compare);
+    });
+    for (arith::CmpIOp compare : compares)
+      simplify(compare);
+  }
+
+  void visit(scf::ForOp loop) {
+    Iterations iterations = Iterations::of(loop);
+    SmallVector<Mask> masks;
+    for (auto select : llvm::make_early_inc_range(loop.getBody()->getOps<arith::SelectOp>())) {
+      std::optional<Mask> mask = maskOf(select, loop);
+      if (!mask)
+        continue;
+      llvm::erase_if(mask->bounds, [&](const LinearForm &bound) {
+        return schedule::isNonNegative(bound, &iterations);
+      });
+      if (mask->bounds.empty()) {
+        select.getResult().replaceAllUsesWith(select.getTrueValue());
+        select.erase();
+      } else if (llvm::all_of(mask->bounds, [&](const LinearForm &bound) {
+                   return bound.coefficientOf(loop.getInductionVar()) != 0;
+                 })) {
+        masks.push_back(*mask);
+      }
+    }
+    if (!masks.empty())
+      Splitter(loop).split(masks);
+  }
+};
+
+} // namespace

@@ -1,0 +1,325 @@
+//===- SplitRoles.cpp - One sequential program to a program for each role -----------------===//
+//
+// In: a kernel whose operations carry `warp.in`. Out: warp.specialize with one role for each name
+// in `warp.roles`: the operations of that role, what their operands are computed from, and the
+// loops and branches around them. Of a loop a role keeps only the values that it needs.
+//
+// Pure operations and reads of memory that the kernel does not write are copied into every role
+// that needs them. Anything else that a role needs from another one is an error: values cross roles
+// through rings only.
+//
+//===--------------------------------------------------------------------------------------===//
+
+#include "passes/Warp/Passes.h"
+
+#include "dialects/NV/NV.h"
+#include "dialects/Tile/Tile.h"
+#include "dialects/Warp/Warp.h"
+#include "passes/Warp/Projection.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace tileloom::warp {
+#define GEN_PASS_DEF_WARPSPLITROLES
+#include "passes/Warp/Passes.h.inc"
+} // namespace tileloom::warp
+
+using namespace mlir;
+using namespace tileloom;
+using namespace tileloom::warp;
+
+namespace {
+
+/// What one role needs of the sequential program.
+class Slice {
+public:
+  Slice(func::FuncOp function, StringAttr role) : function(function), role(role) {}
+
+  LogicalResult compute() {
+    LogicalResult result = success();
+    function.walk([&](Operation *op) {
+      if (op->getAttrOfType<StringAttr>(inAttrName) == role)
+        need(op);
+    });
+    while (!work.empty() && succeeded(result))
+      result = visit(work.pop_back_val());
+    return result;
+  }
+
+  bool has(Operation *op) const { return ops.contains(op); }
+  bool has(Value value) const { return values.contains(value); }
+
+private:
+  void need(Operation *op) {
+    if (op == function || !ops.insert(op))
+      return;
+    work.push_back(op);
+    need(op->getParentOp());
+  }
+
+  void need(Value value) {
+    if (!values.insert(value))
+      return;
+    if (auto result = dyn_cast<OpResult>(value)) {
+      need(result.getOwner());
+      if (auto loop = dyn_cast<scf::ForOp>(result.getOwner()))
+        needCarried(loop, result.getResultNumber());
+      else if (auto branch = dyn_cast<scf::IfOp>(result.getOwner()))
+        for (Region *region : branch.getRegions())
+          need(region->front().getTerminator()->getOperand(result.getResultNumber()));
+      return;
+    }
+    auto argument = cast<BlockArgument>(value);
+    Operation *owner = argument.getOwner()->getParentOp();
+    need(owner);
+    if (auto loop = dyn_cast<scf::ForOp>(owner))
+      if (argument.getArgNumber() > 0)
+        needCarried(loop, argument.getArgNumber() - 1);
+  }
+
+  void needCarried(scf::ForOp loop, unsigned index) {
+    need(loop.getInitArgs()[index]);
+    need(loop.getYieldedValues()[index]);
+    need(Value(loop.getRegionIterArgs()[index]));
+    need(loop.getResult(index));
+  }
+
+  LogicalResult visit(Operation *op) {
+    auto own = op->getAttrOfType<StringAttr>(inAttrName);
+    if (own && own != role)
+      return op->emitOpError("in role '")
+             << own.getValue() << "': expected its value to be used by that role only, found it "
+             << "needed by role '" << role.getValue() << "'";
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      for (Value bound : {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()})
+        need(bound);
+      return success();
+    }
+    if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      need(branch.getCondition());
+      return success();
+    }
+    if (op->getNumRegions() > 0 && !isa<tile::ForEachTileOp>(op))
+      return op->emitOpError("control flow: expected scf.for, scf.if or tile.for_each_tile, "
+                             "found '")
+             << op->getName() << "'";
+    for (Value operand : op->getOperands())
+      need(operand);
+    return success();
+  }
+
+  func::FuncOp function;
+  StringAttr role;
+  llvm::SetVector<Operation *> ops;
+  llvm::SetVector<Value> values;
+  SmallVector<Operation *> work;
+};
+
+/// Copies a role's slice into its region.
+class Projector {
+public:
+  Projector(const Slice &slice, int64_t raster, bool reverse)
+      : slice(slice), raster(raster), reverse(reverse) {}
+
+  void block(Block &from, OpBuilder &builder) {
+    for (Operation &op : from.without_terminator())
+      if (slice.has(&op))
+        copy(&op, builder);
+  }
+
+private:
+  void copy(Operation *op, OpBuilder &builder) {
+    // Storage is the kernel's, not a role's.
+    if (isa<BufferOp, RingOp, OrderOp>(op))
+      return;
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      return copyLoop(loop, builder);
+    if (auto branch = dyn_cast<scf::IfOp>(op))
+      return copyBranch(branch, builder);
+    if (auto tiles = dyn_cast<tile::ForEachTileOp>(op))
+      return copyTiles(tiles, builder);
+    Operation *clone = builder.clone(*op, mapping);
+    clone->removeAttr(inAttrName);
+  }
+
+  void copyLoop(scf::ForOp loop, OpBuilder &builder) {
+    SmallVector<unsigned> kept;
+    SmallVector<Value> inits;
+    for (auto [index, argument] : llvm::enumerate(loop.getRegionIterArgs()))
+      if (slice.has(Value(argument))) {
+        kept.push_back(index);
+        inits.push_back(mapping.lookupOrDefault(loop.getInitArgs()[index]));
+      }
+    auto lookup = [&](Value value) { return mapping.lookupOrDefault(value); };
+    auto copied = scf::ForOp::create(builder, loop.getLoc(), lookup(loop.getLowerBound()),
+                                     lookup(loop.getUpperBound()), lookup(loop.getStep()), inits);
+    copied->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+    mapping.map(loop.getInductionVar(), copied.getInductionVar());
+    for (auto [place, index] : llvm::enumerate(kept)) {
+      mapping.map(loop.getRegionIterArgs()[index], copied.getRegionIterArgs()[place]);
+      mapping.map(loop.getResult(index), copied.getResult(place));
+    }
+    OpBuilder inside = OpBuilder::atBlockEnd(copied.getBody());
+    if (!copied.getBody()->empty())
+      inside.setInsertionPoint(copied.getBody()->getTerminator());
+    block(*loop.getBody(), inside);
+    SmallVector<Value> yields;
+    for (unsigned index : kept)
+      yields.push_back(lookup(loop.getYieldedValues()[index]));
+    if (copied.getBody()->mightHaveTerminator())
+      copied.getBody()->getTerminator()->setOperands(yields);
+    else
+      scf::YieldOp::create(inside, loop.getLoc(), yields);
+  }
+
+  void copyBranch(scf::IfOp branch, OpBuilder &builder) {
+    SmallVector<unsigned> kept;
+    SmallVector<Type> types;
+    for (OpResult result : branch.getResults())
+      if (slice.has(Value(result))) {
+        kept.push_back(result.getResultNumber());
+        types.push_back(result.getType());
+      }
+    bool otherwise = !branch.getElseRegion().empty();
+    auto copied = scf::IfOp::create(builder, branch.getLoc(), types,
+                                    mapping.lookupOrDefault(branch.getCondition()),
+                                    otherwise || !kept.empty());
+    for (auto [place, index] : llvm::enumerate(kept))
+      mapping.map(branch.getResult(index), copied.getResult(place));
+    for (auto [from, to] : llvm::zip(branch.getRegions(), copied.getRegions())) {
+      if (from->empty())
+        continue;
+      Block &target = to->front();
+      OpBuilder inside = OpBuilder::atBlockEnd(&target);
+      bool ended = target.mightHaveTerminator();
+      if (ended)
+        inside.setInsertionPoint(target.getTerminator());
+      block(from->front(), inside);
+      SmallVector<Value> yields;
+      for (unsigned index : kept)
+        yields.push_back(mapping.lookupOrDefault(from->front().getTerminator()->getOperand(index)));
+      if (ended)
+        target.getTerminator()->setOperands(yields);
+      else
+        scf::YieldOp::create(inside, branch.getLoc(), yields);
+    }
+  }
+
+  /// Folds the extents into rows and columns: the last one is the columns.
+  void copyTiles(tile::ForEachTileOp tiles, OpBuilder &builder) {
+    Location loc = tiles.getLoc();
+    SmallVector<Value> extents;
+    for (Value extent : tiles.getExtents())
+      extents.push_back(mapping.lookupOrDefault(extent));
+    Value one = arith::ConstantIntOp::create(builder, loc, 1, 32);
+    Value columns = extents.size() > 1 ? extents.back() : one;
+    Value rows = extents.front();
+    size_t last = std::max<size_t>(extents.size(), 2) - 1;
+    for (size_t i = 1; i < last; ++i)
+      rows = arith::MulIOp::create(builder, loc, rows, extents[i]);
+    OperationState state(loc, ForEachTileOp::getOperationName());
+    state.addOperands({rows, columns});
+    state.addAttribute("group", builder.getI64IntegerAttr(raster));
+    Region *region = state.addRegion();
+    region->emplaceBlock();
+    region->addArgument(builder.getI32Type(), loc);
+    region->addArgument(builder.getI32Type(), loc);
+    auto copied = cast<ForEachTileOp>(builder.create(state));
+    Block &body = copied.getBody().front();
+    OpBuilder inside = OpBuilder::atBlockEnd(&body);
+    Block &source = tiles.getBody().front();
+    auto place = [&](size_t index, Value coordinate) {
+      mapping.map(source.getArgument(index), coordinate);
+    };
+    Value column = body.getArgument(1), rest = body.getArgument(0);
+    if (reverse && extents.size() > 1) {
+      Value top = arith::SubIOp::create(inside, loc, columns, one);
+      column = arith::SubIOp::create(inside, loc, top, column);
+    }
+    if (extents.size() > 1)
+      place(extents.size() - 1, column);
+    for (size_t i = last; i-- > 1;) {
+      Value outer = arith::DivUIOp::create(inside, loc, rest, extents[i]);
+      Value scaled = arith::MulIOp::create(inside, loc, outer, extents[i]);
+      place(i, arith::SubIOp::create(inside, loc, rest, scaled));
+      rest = outer;
+    }
+    place(0, rest);
+    // The body has no terminator.
+    for (Operation &op : source)
+      if (slice.has(&op))
+        copy(&op, inside);
+  }
+
+  const Slice &slice;
+  int64_t raster;
+  bool reverse;
+  IRMapping mapping;
+};
+
+/// Warps of a role before anything is known about its replicas.
+int64_t warpsOf(StringRef role, tile::ScheduleAttr schedule) {
+  if (role == loadRole || role == mmaRole)
+    return 1;
+  return role == mainRole && schedule ? schedule.integer("warps").value_or(4) : 4;
+}
+
+LogicalResult split(func::FuncOp function) {
+  auto schedule = function->getAttrOfType<tile::ScheduleAttr>(tile::scheduleAttrName);
+  int64_t raster = schedule ? schedule.integer("raster").value_or(1) : 1;
+  bool reverse = schedule && schedule.word("order") == StringRef("reverse");
+  bool tiles = false;
+  function.walk([&](tile::ForEachTileOp) { tiles = true; });
+
+  Block &entry = function.getBody().front();
+  OpBuilder builder(entry.getTerminator());
+  Location loc = function.getLoc();
+  OperationState state(loc, SpecializeOp::getOperationName());
+  state.addRegion()->emplaceBlock();
+  auto specialize = cast<SpecializeOp>(builder.create(state));
+  for (Attribute attribute : function->getAttrOfType<ArrayAttr>(rolesAttrName)) {
+    auto name = cast<StringAttr>(attribute);
+    Slice slice(function, name);
+    if (failed(slice.compute()))
+      return failure();
+    OpBuilder inside = OpBuilder::atBlockEnd(&specialize.getBody().front());
+    OperationState roleState(loc, RoleOp::getOperationName());
+    roleState.addAttribute("sym_name", name);
+    roleState.addAttribute("warps", builder.getI64IntegerAttr(warpsOf(name, schedule)));
+    roleState.addRegion()->emplaceBlock();
+    auto role = cast<RoleOp>(inside.create(roleState));
+    OpBuilder body = OpBuilder::atBlockEnd(&role.getBody().front());
+    Projector(slice, raster, reverse).block(entry, body);
+  }
+  // What is left outside is storage.
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(entry))) {
+    if (&op == specialize || op.hasTrait<OpTrait::IsTerminator>() ||
+        isa<BufferOp, RingOp, OrderOp>(op))
+      continue;
+    op.dropAllUses();
+    op.erase();
+  }
+  function->removeAttr(rolesAttrName);
+  bool persistent = tiles;
+  if (schedule)
+    if (auto given = schedule.getFields().getAs<BoolAttr>("persistent"))
+      persistent = given.getValue();
+  if (!function->hasAttr(launchAttrName))
+    function->setAttr(launchAttrName, LaunchAttr::get(function.getContext(), persistent, 1, 1));
+  return success();
+}
+
+struct SplitRoles : tileloom::warp::impl::WarpSplitRolesBase<SplitRoles> {
+  void runOnOperation() override {
+    getOperation()->walk([&](func::FuncOp function) {
+      if (function->hasAttr(rolesAttrName) && failed(split(function)))
+        signalPassFailure();
+    });
+  }
+};
+
+} // namespace

@@ -1,0 +1,87 @@
+"""A compiled kernel: its texts, its code, its recipe; made from a tile program through the caches."""
+
+import json
+import os
+
+from .. import compiler
+from ..frontend import errors
+from ..runtime.kernel import Kernel
+from . import cache
+
+_OPTIONS = ("line_info", "opt_level", "werror_ptxas")
+
+
+class CompiledKernel:
+    """tile, warp, nv, llvm, llvmir: IR texts (str). ptx: str. cubin: bytes, or None without ptxas. recipe: dict. report: dict, and
+    report_text. bindings: what each argument of the recipe is, in terms of the function's parameters. diagnostics: warnings."""
+
+    def __init__(self, program, target, options, parts):
+        self.program, self.target, self._options = program, target, options
+        self.name, self.bindings, self.has_tile_loop = program.name, program.bindings, program.has_tile_loop
+        self.ptx = parts["ptx"].decode()
+        self.cubin = parts.get("cubin") or None
+        self.recipe = json.loads(parts["recipe"])
+        if not self.has_tile_loop and "launch" in self.recipe:
+            self.recipe["launch"]["grid"] = {"given": True}  # program_id counts in the caller's grid
+        self.diagnostics = parts.get("diagnostics", b"").decode()
+        self._stages = None
+        self._kernel = None
+
+    def __repr__(self):
+        return f"<kernel {self.name} for {self.target}>"
+
+    @property
+    def tile(self):
+        return self.program.text
+
+    def _stage(self, name):
+        if self._stages is None:
+            self._stages = run_compiler(self.program, self.target, self._options, report=True, cubin=None,
+                                        stages=("warp", "nv", "llvm", "llvmir"))
+        return self._stages.stages[name] if name in self._stages.stages else getattr(self._stages, name)
+
+    warp = property(lambda self: self._stage("warp"))
+    nv = property(lambda self: self._stage("nv"))
+    llvm = property(lambda self: self._stage("llvm"))
+    llvmir = property(lambda self: self._stage("llvmir"))
+    report = property(lambda self: self._stage("report"))
+    report_text = property(lambda self: self._stage("report_text"))
+
+    @property
+    def kernel(self):
+        """The kernel as the runtime loads it."""
+        if self._kernel is None:
+            self._kernel = Kernel(self.cubin or self.ptx.encode(), json.dumps(self.recipe).encode())
+        return self._kernel
+
+
+def run_compiler(program, target, options, **more):
+    """compiler.compile on a program, with errors that show the user's source."""
+    dump = os.environ.get("TILELOOM_DUMP")
+    if dump:
+        os.makedirs(dump, exist_ok=True)
+        with open(os.path.join(dump, f"{program.name}.tile.mlir"), "w") as file:
+            file.write(program.text)
+    try:
+        return compiler.compile(program.text, target, name=f"{program.name}.tile.mlir", save_temps=dump or None,
+                                save_passes=bool(dump), **options, **more)
+    except compiler.CompileError as error:
+        raise errors.from_compiler(str(error)) from None
+
+
+def compile_program(program, target, options=None, assemble=True):
+    """The CompiledKernel of a tile program, from the disk cache if it is there. assemble: make a cubin too, if there is a ptxas."""
+    options = dict(options or {})
+    unknown = [name for name in options if name not in _OPTIONS]
+    if unknown:
+        raise errors.CompilationError(f"unknown option {unknown[0]!r}; known: {', '.join(_OPTIONS)}")
+    name = cache.key(program.text, target, (assemble, sorted(options.items())))
+    use_cache = not os.environ.get("TILELOOM_DUMP")
+    parts = cache.load(name) if use_cache else None
+    if parts is None or not {"ptx", "recipe"} <= parts.keys():
+        made = run_compiler(program, target, options, cubin=None if assemble else False)
+        parts = {"ptx": made.ptx.encode(), "recipe": json.dumps(made.recipe).encode(), "cubin": made.cubin or b"",
+                 "diagnostics": made.diagnostics.encode()}
+        if use_cache:
+            cache.store(name, parts)
+    return CompiledKernel(program, target, options, parts)

@@ -1,0 +1,58 @@
+"""Which names statements assign and read: what loops and branches have to carry."""
+
+import ast
+from collections import Counter
+
+
+def assigned(statements):
+    """Names that the statements bind, in order of appearance."""
+    names = {}
+    for statement in statements:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                names[node.id] = True
+    return list(names)
+
+
+def reads(node):
+    """How often each name is read in a node (or list of statements)."""
+    nodes = node if isinstance(node, list) else [node]
+    count = Counter()
+    for root in nodes:
+        for child in ast.walk(root):
+            if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load):
+                count[child.id] += 1
+            elif isinstance(child, ast.AugAssign) and isinstance(child.target, ast.Name):
+                count[child.target.id] += 1
+    return count
+
+
+def exposed(statements):
+    """Names that may be read before the statements bind them."""
+    found = set()
+    _walk(statements, set(), found)
+    return found
+
+
+def _walk(statements, bound, found):
+    for statement in statements:
+        if isinstance(statement, ast.If):
+            found |= set(reads(statement.test)) - bound
+            branches = [set(bound), set(bound)]
+            _walk(statement.body, branches[0], found)
+            _walk(statement.orelse, branches[1], found)
+            bound |= branches[0] & branches[1]
+        elif isinstance(statement, (ast.For, ast.While)):
+            head = statement.iter if isinstance(statement, ast.For) else statement.test
+            found |= set(reads(head)) - bound
+            inner = set(bound)
+            if isinstance(statement, ast.For):
+                inner |= set(assigned_target(statement.target))
+            _walk(statement.body, inner, found)  # may not run: binds nothing for what follows
+        else:
+            found |= set(reads(statement)) - bound
+            bound |= set(assigned([statement]))
+
+
+def assigned_target(target):
+    return [node.id for node in ast.walk(target) if isinstance(node, ast.Name)]

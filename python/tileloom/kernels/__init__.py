@@ -1,0 +1,14 @@
+"""Kernels ready to use, written in the language. They take torch tensors on a GPU, or NumPy arrays (then the simulator runs them).
+
+    from tileloom import kernels
+    c = kernels.gemm(a, b)
+    o, lse = kernels.attention(q, k, v, causal=True)
+"""
+
+from .attention import attention
+from .gemm import gemm
+from .grouped_gemm import grouped_gemm_contiguous, grouped_gemm_masked
+from .layer_norm import layer_norm
+from .softmax import softmax
+
+__all__ = ["attention", "gemm", "grouped_gemm_contiguous", "grouped_gemm_masked", "layer_norm", "softmax"]

@@ -1,0 +1,88 @@
+"""What the wrappers need of torch tensors and NumPy arrays alike."""
+
+import sys
+
+from ..dispatch import facts
+from ..language import dtypes
+from ..runtime.errors import ArgumentError
+
+HALF = (dtypes.float16, dtypes.bfloat16)
+
+
+def facts_of(value, kernel, name):
+    """facts.Tensor of an argument; refuses anything else."""
+    found = facts.tensor_of(value, f"{kernel}: '{name}'")
+    if found is None:
+        raise ArgumentError(f"{kernel}: '{name}' is of type {type(value).__name__}; needed a tensor")
+    return found
+
+
+def require(condition, kernel, name, found, needed):
+    if not condition:
+        raise ArgumentError(f"{kernel}: '{name}' {found}; needed {needed}")
+
+
+def require_rank(tensor, rank, kernel, name, needed):
+    require(len(tensor.shape) == rank, kernel, name, f"has shape {list(tensor.shape)}", needed)
+
+
+def require_type(tensor, types, kernel, name):
+    require(tensor.dtype in types, kernel, name, f"is of {tensor.dtype}", " or ".join(t.name for t in types))
+
+
+def require_shape(tensor, shape, kernel, name, why):
+    require(tuple(tensor.shape) == tuple(shape), kernel, name, f"has shape {list(tensor.shape)}", f"{list(shape)}, {why}")
+
+
+def require_device(reference, others, kernel):
+    """All tensors on the device of the first."""
+    name, first = reference
+    for other, tensor in others.items():
+        require(tensor.device == first.device, kernel, other, f"is on {_device(tensor)}", f"{_device(first)}, where '{name}' is")
+
+
+def _device(tensor):
+    return "the CPU" if tensor.device == -1 else f"CUDA device {tensor.device}"
+
+
+def empty(like, shape, dtype):
+    """A new tensor or array on the device of `like`. dtype: of the language."""
+    name = {"float8e4nv": "float8_e4m3fn", "float8e5": "float8_e5m2"}.get(dtype.name, dtype.name)
+    if hasattr(like, "data_ptr"):
+        torch = sys.modules["torch"]
+        return torch.empty(shape, dtype=getattr(torch, name), device=like.device)
+    import numpy
+    if dtype in (dtypes.bfloat16, dtypes.float8e4nv, dtypes.float8e5):
+        import ml_dtypes
+        return numpy.empty(shape, getattr(ml_dtypes, name))
+    return numpy.empty(shape, name)
+
+
+def as_dtype(value, kernel, name):
+    """A type of the language out of one of torch's or NumPy's, or a name."""
+    try:
+        return dtypes.named(getattr(value, "name", None) or getattr(value, "__name__", None) or value)
+    except Exception:
+        raise ArgumentError(f"{kernel}: '{name}' is {value!r}; needed an element type") from None
+
+
+def fits(value, name="tensor"):
+    """Whether hardware copies can take a tensor: address and rows at multiples of 16 bytes, the last stride 1."""
+    tensor = facts.tensor_of(value, name)
+    size = tensor.dtype.itemsize
+    pairs = list(zip(tensor.shape, tensor.strides))
+    return (tensor.address % 16 == 0 and all(step * size % 16 == 0 for extent, step in pairs[:-1] if extent > 1) and
+            (not pairs or pairs[-1][1] == 1 or pairs[-1][0] <= 1))
+
+
+def boxed(value, fill=True):
+    """`value` if hardware copies can take it, else a copy with padded rows. fill=False: the same without its elements."""
+    if fits(value):
+        return value
+    tensor = facts.tensor_of(value, "tensor")
+    step = 16 // tensor.dtype.itemsize
+    padded = empty(value, (*tensor.shape[:-1], -(-tensor.shape[-1] // step) * step), tensor.dtype)
+    result = padded[..., :tensor.shape[-1]]
+    if fill:
+        result[...] = value
+    return result

@@ -1,0 +1,215 @@
+"""Element-wise functions, by Triton's names. They work on tiles, scalars and, where Python can, compile-time numbers."""
+
+import math as _math
+
+from ..frontend.builder import tensor_type
+from ..frontend.context import builder
+from ..frontend.errors import ProgramError
+from . import dtypes, semantic
+from .semantic import is_number
+from .values import constant_of, describe, tensor
+
+
+def _function(name, op, python=None, doc=None):
+    def function(x):
+        if is_number(semantic.operand(x)) and python:
+            return python(semantic.operand(x))
+        return semantic.unary(op, x, f"tl.{name}")
+    function.__name__, function.__doc__ = name, doc or f"{name} of every element (float32 or float64)."
+    return function
+
+
+exp = _function("exp", "math.exp", _math.exp)
+exp2 = _function("exp2", "math.exp2", lambda x: 2.0 ** x)
+log = _function("log", "math.log", _math.log)
+log2 = _function("log2", "math.log2", _math.log2)
+sqrt = _function("sqrt", "math.sqrt", _math.sqrt)
+rsqrt = _function("rsqrt", "math.rsqrt", lambda x: 1.0 / _math.sqrt(x))
+sin = _function("sin", "math.sin", _math.sin)
+cos = _function("cos", "math.cos", _math.cos)
+tanh = _function("tanh", "math.tanh", _math.tanh)
+erf = _function("erf", "math.erf", _math.erf)
+floor = _function("floor", "math.floor", lambda x: float(_math.floor(x)))
+ceil = _function("ceil", "math.ceil", lambda x: float(_math.ceil(x)))
+
+
+def abs(x):
+    """The absolute value."""
+    x = semantic.operand(x)
+    if is_number(x):
+        return x if x >= 0 else -x
+    if x.dtype.is_floating():
+        return semantic.unary("math.absf", x, "tl.abs", (16, 32, 64))
+    if x.dtype.is_int_unsigned() or x.dtype.is_bool():
+        return x
+    if x.dtype.is_ptr():
+        raise ProgramError(f"tl.abs of {describe(x)}; needed numbers")
+    return tensor(builder().value(f"math.absi {x.handle} : {tensor_type(x.shape, x.dtype.mlir)}"), x.dtype, x.shape)
+
+
+def maximum(x, y, propagate_nan=False):
+    """The larger one; of a number and a NaN the number, unless `propagate_nan`."""
+    return semantic.minimum_maximum("max", x, y, constant_of(propagate_nan, "propagate_nan", bool))
+
+
+def minimum(x, y, propagate_nan=False):
+    return semantic.minimum_maximum("min", x, y, constant_of(propagate_nan, "propagate_nan", bool))
+
+
+def clamp(x, min, max):
+    """`x` held between `min` and `max`."""
+    return minimum(maximum(x, min), max)
+
+
+def where(condition, x, y):
+    """`x` where `condition` is true, else `y`; both are computed."""
+    return semantic.where(condition, x, y)
+
+
+def fma(x, y, z):
+    """x * y + z in one rounding."""
+    x, y = semantic.unify(semantic.operand(x), semantic.operand(y))
+    x, z = semantic.unify(x, semantic.operand(z))
+    y = semantic.broadcast_to(semantic.cast(y, x.dtype), x.shape)
+    if not x.dtype.is_floating():
+        raise ProgramError(f"tl.fma of {describe(x)}; needed floats")
+    type = tensor_type(x.shape, x.dtype.mlir)
+    return tensor(builder().value(f"math.fma {x.handle}, {y.handle}, {z.handle} : {type}"), x.dtype, x.shape)
+
+
+def fdiv(x, y):
+    return semantic.binary("div", x, y)
+
+
+div_rn = fdiv
+
+
+def sigmoid(x):
+    """1 / (1 + exp(-x))."""
+    return semantic.binary("div", 1.0, semantic.binary("add", 1.0, exp(semantic.negate(x))))
+
+
+def cdiv(x, div):
+    """x / div rounded up, for x >= 0 and div > 0."""
+    x, div = semantic.operand(x), semantic.operand(div)
+    if isinstance(x, int) and isinstance(div, int):
+        if div < 1:
+            raise ProgramError(f"tl.cdiv: the divisor is {div}; needed 1 or more")
+        return -(-x // div)
+    for value in (x, div):
+        if isinstance(value, float) or (isinstance(value, tensor) and not value.dtype.is_int()):
+            raise ProgramError(f"tl.cdiv of {describe(value)}; needed integers")
+    if isinstance(div, int) and div == 1:
+        return x
+    above = semantic.binary("add", x, semantic.binary("sub", div, 1))
+    result = semantic.binary("floordiv", above, div)
+    if not result.shape:
+        result.host = semantic.host_operation("cdiv", *(v if isinstance(v, int) else v.host for v in (x, div)))
+    return result
+
+
+def next_power_of_2(n):
+    """The least power of two that is at least `n` (compile time)."""
+    n = constant_of(n, "tl.next_power_of_2")
+    return 1 << (n - 1).bit_length() if n > 0 else 1
+
+
+def multiple_of(x, values):
+    """Promises that x is a multiple of `values`: a hint, kept for scalars."""
+    return _hinted(x, values, "multiple_of")
+
+
+def max_contiguous(x, values):
+    """Promises that runs of `values` elements of x are consecutive: a hint."""
+    return _hinted(x, values, "max_contiguous")
+
+
+def max_constancy(x, values):
+    return _hinted(x, values, "max_constancy")
+
+
+def _hinted(x, values, name):
+    # The analyses derive contiguity from iota and divisibility of arguments; what the user adds is checked for form only.
+    values = values if isinstance(values, (tuple, list)) else (values,)
+    for value in values:
+        constant_of(value, f"tl.{name}")
+    return x
+
+
+def assume(condition):
+    """Promises that a condition holds."""
+    semantic.operand(condition)
+
+
+def softmax(x, axis=None):
+    """exp(x - max) / sum along `axis` (by default the last)."""
+    from .reductions import max as _max, sum as _sum
+    x = semantic.to_tensor(x)
+    axis = len(x.shape) - 1 if axis is None else axis
+    shifted = exp(semantic.binary("sub", x, _max(x, axis, keep_dims=True)))
+    return semantic.binary("div", shifted, _sum(shifted, axis, keep_dims=True))
+
+
+def program_id(axis=0):
+    """This program's index in the launch grid along `axis` (0 to 2)."""
+    return _program("program_id", axis)
+
+
+def num_programs(axis=0):
+    """The launch grid's extent along `axis`."""
+    return _program("num_programs", axis)
+
+
+def _program(name, axis):
+    axis = constant_of(axis, f"tl.{name}: axis")
+    if axis not in (0, 1, 2):
+        raise ProgramError(f"tl.{name}: axis is {axis}; needed 0, 1 or 2")
+    b = builder()
+    b.uses_program_id = True
+    if b.has_tile_loop:
+        raise ProgramError(f"tl.{name} in a kernel with tl.tiles, whose grid the compiler chooses; needed one or the other")
+    return tensor(b.value(f"tile.{name} dim({axis})"), dtypes.int32)
+
+
+def dot(input, other, acc=None, input_precision=None, allow_tf32=None, max_num_imprecise_acc=None, out_dtype=dtypes.float32):
+    """The matrix product input [M, K] by other [K, N], added to `acc` [M, N]. 16-bit and 8-bit floats, and float32 as tf32, accumulate in
+    float32; int8 in int32."""
+    a, b = semantic.to_tensor(input), semantic.to_tensor(other)
+    for name, value in (("the first operand", a), ("the second operand", b)):
+        if len(value.shape) != 2:
+            raise ProgramError(f"tl.dot: {name} is {describe(value)}; needed two dimensions")
+    if a.shape[1] != b.shape[0]:
+        raise ProgramError(f"tl.dot: the operands are {describe(a)} and {describe(b)}; needed as many columns of the first ({a.shape[1]}) as "
+                           f"rows of the second ({b.shape[0]})")
+    if a.dtype is not b.dtype and not (a.dtype.is_fp8() and b.dtype.is_fp8()):
+        raise ProgramError(f"tl.dot: the operands are {describe(a)} and {describe(b)}; needed one element type")
+    known = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float8e4nv, dtypes.float8e5, dtypes.int8)
+    if a.dtype not in known:
+        raise ProgramError(f"tl.dot: the element type is {a.dtype}; needed one of {', '.join(map(str, known))}")
+    if input_precision not in (None, "tf32") and a.dtype is dtypes.float32:
+        raise ProgramError(f"tl.dot: input_precision is {input_precision!r}; needed \"tf32\", the precision of float32 products on tensor cores")
+    out = dtypes.int32 if a.dtype is dtypes.int8 else out_dtype
+    shape = (a.shape[0], b.shape[1])
+    tail = ""
+    if acc is not None:
+        acc = semantic.to_tensor(acc)
+        if acc.shape != shape or acc.dtype not in (out, dtypes.float32):
+            raise ProgramError(f"tl.dot: the accumulator is {describe(acc)}; needed {out}{list(shape)}")
+        out = acc.dtype
+        tail = f" acc({acc.handle})"
+    if out not in (dtypes.float32, dtypes.int32, dtypes.float16):
+        raise ProgramError(f"tl.dot: out_dtype is {out}; needed float32")
+    types = ", ".join(tensor_type(v.shape, v.dtype.mlir) for v in (a, b))
+    handle = builder().value(f"tile.dot {a.handle}, {b.handle}{tail} : {types} -> {tensor_type(shape, out.mlir)}")
+    result = tensor(handle, out, shape)
+    result.product = (a, b) if acc is None else None
+    return result
+
+
+def accumulated(product, other):
+    """`product + other` as one dot, where `product` is used nowhere else; None if it is not of that form."""
+    if not (isinstance(product, tensor) and product.product and isinstance(other, tensor)):
+        return None
+    if other.dtype is not product.dtype or other.shape != product.shape:
+        return None
+    return dot(*product.product, other, out_dtype=product.dtype)

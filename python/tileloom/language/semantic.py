@@ -1,0 +1,399 @@
+"""What operators and element-wise functions mean: conversion, broadcasting and the choice of the operation.
+
+Triton's rules: Python numbers take the type of the tensor they meet, integers divide toward zero, `/` gives a float, shapes are
+aligned at their last dimension. Additions and multiplications of floats may contract to FMAs, as Triton's do.
+"""
+
+import math
+import operator
+
+from ..frontend.builder import tensor_type
+from ..frontend.context import builder
+from ..frontend.errors import ProgramError
+from . import dtypes
+from .dtypes import float32, int1, int32, int64
+from .values import constexpr, describe, pointer, tensor
+
+CONTRACT = " fastmath<contract>"
+_INFINITY = {"f16": "0x7C00", "bf16": "0x7F80", "f32": "0x7F800000", "f64": "0x7FF0000000000000"}
+_MINUS_INFINITY = {"f16": "0xFC00", "bf16": "0xFF80", "f32": "0xFF800000", "f64": "0xFFF0000000000000"}
+_NAN = {"f16": "0x7E00", "bf16": "0x7FC0", "f32": "0x7FC00000", "f64": "0x7FF8000000000000"}
+
+
+def is_number(value):
+    return isinstance(value, (bool, int, float))
+
+
+# Constants ----------------------------------------------------------------------------------------
+
+
+def _literal(value, dtype):
+    if dtype.is_bool():
+        return "true" if value else "false"
+    if not dtype.is_floating():
+        return str(int(value))
+    value = float(value)
+    if math.isinf(value) or math.isnan(value):
+        table = _NAN if math.isnan(value) else _INFINITY if value > 0 else _MINUS_INFINITY
+        if dtype.mlir not in table:
+            raise ProgramError(f"{value!r} cannot be written in {dtype}; needed a finite number")
+        return table[dtype.mlir]
+    text = repr(value)
+    mantissa, mark, exponent = text.partition("e")
+    return (mantissa if "." in mantissa else mantissa + ".0") + mark + exponent
+
+
+def full(shape, value, dtype):
+    """A tile (or, for (), a scalar) of one Python number."""
+    shape = tuple(shape)
+    if dtype.is_int():
+        low, high = (-(1 << dtype.bits - 1), (1 << dtype.bits) - 1)
+        if isinstance(value, float) and not value.is_integer() or not low <= value <= high:
+            raise ProgramError(f"{value!r} does not fit in {dtype}")
+    literal = _literal(value, dtype)
+    if not shape and dtype.is_bool():
+        handle = builder().value(f"arith.constant {literal}")
+    else:
+        literal = f"dense<{literal}>" if shape else literal
+        handle = builder().value(f"arith.constant {literal} : {tensor_type(shape, dtype.mlir)}")
+    integer = not dtype.is_floating()
+    return tensor(handle, dtype, shape, host=int(value) if integer and not shape else None,
+                  bounds=(int(value), int(value)) if integer else None)
+
+
+def to_tensor(value, dtype=None):
+    """A tensor of what may be a Python number."""
+    if isinstance(value, constexpr):
+        value = value.value
+    if isinstance(value, tensor):
+        return value
+    dynamic = getattr(value, "make_dynamic", None)
+    if dynamic is not None:
+        return dynamic()
+    if not is_number(value):
+        raise ProgramError(f"found {describe(value)}; needed a tensor or a number")
+    return full((), value, dtype or dtypes.of_python(value))
+
+
+def operand(value):
+    """A tensor or a Python number: the form in which operations take their operands."""
+    if isinstance(value, constexpr):
+        value = value.value
+    dynamic = getattr(value, "make_dynamic", None)
+    if dynamic is not None:
+        value = dynamic()
+    if isinstance(value, tensor) or is_number(value):
+        return value
+    raise ProgramError(f"operand is {describe(value)}; needed a tensor or a number")
+
+
+# Conversion ---------------------------------------------------------------------------------------
+
+
+def _convert(value, dtype, op):
+    source = tensor_type(value.shape, value.dtype.mlir)
+    target = tensor_type(value.shape, dtype.mlir)
+    return tensor(builder().value(f"arith.{op} {value.handle} : {source} to {target}"), dtype, value.shape)
+
+
+def cast(value, dtype, bitcast=False):
+    """`value` in another element type; with `bitcast` the same bits."""
+    value = to_tensor(value)
+    if not isinstance(dtype, dtypes.dtype):
+        raise ProgramError(f"the type to convert to is {describe(dtype)}; needed one such as tl.float32")
+    source = value.dtype
+    if source is dtype or source == dtype:
+        return value
+    if source.is_ptr() or dtype.is_ptr():
+        return _cast_pointer(value, dtype)
+    if bitcast:
+        if source.bits != dtype.bits:
+            raise ProgramError(f"bitcast of {describe(value)} to {dtype}: {source.bits} bits to {dtype.bits}; needed equal widths")
+        return tensor(value.handle, dtype, value.shape) if source.mlir == dtype.mlir else _convert(value, dtype, "bitcast")
+    if source.is_floating() and dtype.is_floating():
+        if source.bits == dtype.bits:  # through a type that holds both
+            return cast(cast(value, float32), dtype)
+        return _convert(value, dtype, "extf" if source.bits < dtype.bits else "truncf")
+    if source.is_floating():
+        if dtype.is_bool():
+            return compare("ne", value, 0.0)
+        if source.bits < 32:
+            value = cast(value, float32)
+        return _convert(value, dtype, "fptoui" if dtype.is_int_unsigned() else "fptosi")
+    if dtype.is_floating():
+        unsigned = source.is_int_unsigned() or source.is_bool()
+        if dtype.is_fp8():
+            return cast(cast(value, float32), dtype)
+        return _convert(value, dtype, "uitofp" if unsigned else "sitofp")
+    return _cast_integer(value, dtype)
+
+
+def _cast_integer(value, dtype):
+    source = value.dtype
+    if dtype.is_bool():
+        return compare("ne", value, 0)
+    if source.bits == dtype.bits:
+        return tensor(value.handle, dtype, value.shape, tiled=value.tiled, host=value.host)
+    if source.bits > dtype.bits:
+        result = _convert(value, dtype, "trunci")
+    else:
+        result = _convert(value, dtype, "extui" if source.is_int_unsigned() or source.is_bool() else "extsi")
+    result.tiled, result.host, result.bounds = value.tiled, value.host, value.bounds
+    return result
+
+
+def _cast_pointer(value, dtype):
+    from . import memory
+    if not value.shape and not value.dtype.is_ptr() and dtype.is_ptr() and value.dtype.is_int():
+        return pointer(cast(value, int64).handle, dtype.element_ty)
+    if isinstance(value, pointer) and not value.shape and dtype in (int64, dtypes.uint64):
+        return tensor(memory.address(value), dtype)
+    raise ProgramError(f"{describe(value)} cannot be converted to {dtype}; needed a scalar address and int64, or an int64 and a "
+                       "pointer type")
+
+
+# Shapes of operands -------------------------------------------------------------------------------
+
+
+def broadcast_to(value, shape, dtype=None):
+    """`value` repeated to `shape`: unit dimensions grow, missing ones are put in front."""
+    shape = tuple(shape)
+    if not isinstance(value, tensor):
+        return full(shape, value, dtype or dtypes.of_python(value))
+    if value.shape == shape:
+        return value
+    if isinstance(value, pointer):
+        offsets = value.offsets if value.offsets is not None else full((), 0, int32)
+        return value.replace(offsets=broadcast_to(offsets, shape))
+    if not value.shape:
+        handle = builder().value(f"tile.splat {value.handle} : {value.dtype.mlir} -> {tensor_type(shape, value.dtype.mlir)}")
+        return tensor(handle, value.dtype, shape, bounds=value.bounds)
+    from .shapes import expand_dims
+    original = value
+    while len(value.shape) < len(shape):
+        value = expand_dims(value, 0)
+    if len(value.shape) > len(shape) or any(a != b and a != 1 for a, b in zip(value.shape, shape)):
+        raise ProgramError(f"shape {list(original.shape)} cannot be broadcast to {list(shape)}")
+    if value.shape == shape:
+        return value
+    before, after = (tensor_type(s, value.dtype.mlir) for s in (value.shape, shape))
+    return tensor(builder().value(f"tile.broadcast {value.handle} : {before} -> {after}"), value.dtype, shape, bounds=value.bounds)
+
+
+def common_shape(*values):
+    shapes = [value.shape for value in values if isinstance(value, tensor)]
+    rank = max(map(len, shapes), default=0)
+    result = [1] * rank
+    for shape in shapes:
+        for index, extent in enumerate((1,) * (rank - len(shape)) + shape):
+            if result[index] == 1:
+                result[index] = extent
+            elif extent not in (1, result[index]):
+                raise ProgramError("operands have shapes " + " and ".join(str(list(s)) for s in shapes) +
+                                   f"; needed equal extents, or 1, in dimension {index}")
+    return tuple(result)
+
+
+def unify(a, b, division=False):
+    """Both operands as tensors of one type and shape."""
+    numbers = [not isinstance(value, tensor) for value in (a, b)]
+    if all(numbers):
+        dtype = dtypes.promotion(dtypes.of_python(a), dtypes.of_python(b), division)
+    elif any(numbers):
+        number, other = (a, b) if numbers[0] else (b, a)
+        if other.dtype.is_ptr():
+            raise ProgramError(f"operation of {describe(other)} and {number!r}; needed an addition or subtraction of an integer")
+        dtype = dtypes.weak_promotion(other.dtype, number)
+        if dtype.is_int() and isinstance(number, int) and not -(1 << dtype.bits - 1) <= number < 1 << dtype.bits:
+            raise ProgramError(f"{number} does not fit in {dtype}, the type of the other operand")
+    else:
+        if a.dtype.is_ptr() or b.dtype.is_ptr():
+            raise ProgramError(f"operation of {describe(a)} and {describe(b)}; needed an addition or subtraction of an integer offset")
+        dtype = dtypes.promotion(a.dtype, b.dtype, division)
+    shape = common_shape(a, b)
+    return tuple(_as(value, dtype, shape) for value in (a, b))
+
+
+def _as(value, dtype, shape):
+    if not isinstance(value, tensor):
+        return full(shape, value, dtype)
+    return broadcast_to(cast(value, dtype), shape)
+
+
+# Operators ----------------------------------------------------------------------------------------
+
+_PYTHON = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv, "floordiv": operator.floordiv,
+           "mod": operator.mod, "and": operator.and_, "or": operator.or_, "xor": operator.xor, "shl": operator.lshift,
+           "shr": operator.rshift, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge, "eq": operator.eq,
+           "ne": operator.ne, "pow": operator.pow}
+_FLOAT = {"add": "addf", "sub": "subf", "mul": "mulf", "div": "divf", "mod": "remf"}
+_INTEGER = {"add": "addi", "sub": "subi", "mul": "muli", "floordiv": ("divsi", "divui"), "mod": ("remsi", "remui"), "and": "andi",
+            "or": "ori", "xor": "xori", "shl": "shli", "shr": ("shrsi", "shrui")}
+_SIGN = {"add": "+", "sub": "-", "mul": "*", "div": "/", "floordiv": "//", "mod": "%", "and": "&", "or": "|", "xor": "^",
+         "shl": "<<", "shr": ">>", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=", "pow": "**"}
+_COMPARE_FLOAT = {"lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge", "eq": "oeq", "ne": "une"}
+_COMPARE_INTEGER = {"lt": ("slt", "ult"), "le": ("sle", "ule"), "gt": ("sgt", "ugt"), "ge": ("sge", "uge"), "eq": ("eq", "eq"),
+                    "ne": ("ne", "ne")}
+
+
+def binary(name, a, b):
+    """The operator `name` (as in _PYTHON) on two operands, at least one of them a tensor."""
+    a, b = operand(a), operand(b)
+    if not isinstance(a, tensor) and not isinstance(b, tensor):
+        return _PYTHON[name](a, b)
+    if isinstance(a, pointer) or isinstance(b, pointer):
+        from .memory import offset_pointer
+        if name in ("add", "sub"):
+            return offset_pointer(name, a, b)
+    if name in _COMPARE_FLOAT:
+        return compare(name, a, b)
+    if name == "pow":
+        raise ProgramError(f"{describe(a)} ** {describe(b)}: needed compile-time constants, or tl.exp2 and tl.log2")
+    integers = all(not isinstance(v, float) and not (isinstance(v, tensor) and not (v.dtype.is_int() or v.dtype.is_bool()))
+                   for v in (a, b))
+    if name == "div" and integers:
+        a, b = (cast(to_tensor(v), float32) for v in (a, b))
+    original = a, b
+    a, b = unify(a, b, division=name in ("div", "mod"))
+    if a.dtype.is_floating():
+        if name not in _FLOAT:
+            raise ProgramError(f"{describe(original[0])} {_SIGN[name]} {describe(original[1])}: needed integers")
+        return _element_wise(_FLOAT[name], *_without_fp8(a, b), fast=name in ("add", "sub", "mul"))
+    if a.dtype.is_bool() and name not in ("and", "or", "xor"):
+        a, b = cast(a, int32), cast(b, int32)
+    op = _INTEGER[name]
+    op = op if isinstance(op, str) else op[a.dtype.is_int_unsigned()]
+    result = _element_wise(op, a, b)
+    if a.bounds and b.bounds:
+        result.bounds = _bounds(name, a.bounds, b.bounds)
+    if not result.shape:
+        result.host = host_operation(name, *(v if isinstance(v, int) else v.host for v in original))
+        result.tiled = name in ("add", "sub", "mul") and any(isinstance(v, tensor) and v.tiled for v in original)
+    return result
+
+
+def _without_fp8(a, b):
+    if a.dtype.is_fp8():
+        return cast(a, dtypes.float16), cast(b, dtypes.float16)
+    return a, b
+
+
+def host_operation(name, a, b):
+    """The host's expression of an integer operation; None if one of the operands has none."""
+    if a is None or b is None or name not in ("add", "sub", "mul", "floordiv", "mod", "min", "max", "cdiv"):
+        return None
+    return (name, a, b)
+
+
+def _bounds(name, a, b):
+    if name in ("add", "sub"):
+        return (a[0] + b[0], a[1] + b[1]) if name == "add" else (a[0] - b[1], a[1] - b[0])
+    if name == "mul":
+        products = [x * y for x in a for y in b]
+        return min(products), max(products)
+    return None
+
+
+def _element_wise(op, a, b, fast=False):
+    text = f"arith.{op} {a.handle}, {b.handle}{CONTRACT if fast else ''} : {tensor_type(a.shape, a.dtype.mlir)}"
+    return tensor(builder().value(text), a.dtype, a.shape)
+
+
+def compare(name, a, b):
+    a, b = unify(operand(a), operand(b))
+    a, b = _without_fp8(a, b)
+    if a.dtype.is_floating():
+        op = f"cmpf {_COMPARE_FLOAT[name]}"
+    else:
+        op = f"cmpi {_COMPARE_INTEGER[name][a.dtype.is_int_unsigned() or a.dtype.is_bool()]}"
+    handle = builder().value(f"arith.{op}, {a.handle}, {b.handle} : {tensor_type(a.shape, a.dtype.mlir)}")
+    return tensor(handle, int1, a.shape)
+
+
+def negate(value):
+    value = operand(value)
+    if not isinstance(value, tensor):
+        return -value
+    if value.dtype.is_ptr():
+        raise ProgramError(f"-{describe(value)}: needed a number")
+    if value.dtype.is_floating():
+        if value.dtype.is_fp8():
+            value = cast(value, dtypes.float16)
+        handle = builder().value(f"arith.negf {value.handle} : {tensor_type(value.shape, value.dtype.mlir)}")
+        return tensor(handle, value.dtype, value.shape)
+    return binary("sub", 0, value)
+
+
+def invert(value):
+    value = operand(value)
+    if not isinstance(value, tensor):
+        if isinstance(value, float):
+            raise ProgramError(f"~{value!r}: needed an integer")
+        return ~value
+    if not (value.dtype.is_int() or value.dtype.is_bool()):
+        raise ProgramError(f"~{describe(value)}: needed integers")
+    return binary("xor", value, True if value.dtype.is_bool() else -1)
+
+
+def logical_not(value):
+    value = operand(value)
+    return not value if not isinstance(value, tensor) else invert(truth(value))
+
+
+def truth(value):
+    """`value` as a bool (a tile of bools)."""
+    return cast(to_tensor(value), int1)
+
+
+def logical(name, a, b):
+    """`a and b` or `a or b` of run-time values: both are computed."""
+    a, b = operand(a), operand(b)
+    return binary("and" if name == "and" else "or", truth(a), truth(b))
+
+
+def minimum_maximum(name, a, b, propagate_nan=False):
+    """name: "min" or "max". Of a number and a NaN the number, unless `propagate_nan`."""
+    a, b = operand(a), operand(b)
+    if not isinstance(a, tensor) and not isinstance(b, tensor):
+        return min(a, b) if name == "min" else max(a, b)
+    original = a, b
+    a, b = unify(a, b)
+    if a.dtype.is_floating():
+        a, b = _without_fp8(a, b)
+        return _element_wise({"min": "minimumf" if propagate_nan else "minnumf",
+                              "max": "maximumf" if propagate_nan else "maxnumf"}[name], a, b)
+    unsigned = a.dtype.is_int_unsigned() or a.dtype.is_bool()
+    result = _element_wise(f"{name}{'ui' if unsigned else 'si'}", a, b)
+    if not result.shape:
+        result.host = host_operation(name, *(v if isinstance(v, int) else v.host for v in original))
+        result.tiled = any(isinstance(v, tensor) and v.tiled for v in original)
+    return result
+
+
+def where(condition, x, y):
+    condition, x, y = operand(condition), operand(x), operand(y)
+    if not isinstance(condition, tensor):
+        condition = full((), bool(condition), int1)
+    if isinstance(x, pointer) or isinstance(y, pointer):
+        raise ProgramError(f"tl.where of {describe(x)} and {describe(y)}: choose offsets, and add them to the pointer")
+    condition = truth(condition)
+    x, y = unify(x, y)
+    if condition.shape or x.shape:
+        shape = common_shape(condition, x)
+        x, y = broadcast_to(x, shape), broadcast_to(y, shape)
+        if condition.shape:
+            condition = broadcast_to(condition, shape)
+    type = tensor_type(x.shape, x.dtype.mlir)
+    types = f"{tensor_type(condition.shape, 'i1')}, {type}" if condition.shape else type
+    handle = builder().value(f"arith.select {condition.handle}, {x.handle}, {y.handle} : {types}")
+    return tensor(handle, x.dtype, x.shape, tiled=x.tiled or y.tiled)
+
+
+def unary(op, value, name, floats=(32, 64)):
+    """A function of math or arith on floats of the widths `floats`."""
+    value = to_tensor(value)
+    if not value.dtype.is_floating() or value.dtype.bits not in floats:
+        raise ProgramError(f"{name} of {describe(value)}: needed {' or '.join(f'float{bits}' for bits in floats)}; convert with "
+                           ".to(tl.float32)")
+    handle = builder().value(f"{op} {value.handle} : {tensor_type(value.shape, value.dtype.mlir)}")
+    return tensor(handle, value.dtype, value.shape)

@@ -1,0 +1,101 @@
+"""Chooses `tl.auto` parameters and the schedule on the host, by the compiler's cost model (include/tileloom/Schedule/CostModel.h).
+
+`choose(kernel, arguments, legal, emit, target, schedule)` is called once for each combination of shapes and numbers. kernel: the JITFunction.
+arguments: {name: value} of the parameters that are given: a dispatch.facts.Tensor for tensors, numbers and constants as they are, a
+dispatch.facts.Fact for what only a signature describes. legal(constants, schedule): None if the kernel compiles with them, else the error.
+emit(constants): the tile program (frontend.generate.Program). It gives {name: value} for the parameters in `kernel.automatic`, and
+"schedule", a dict for #tile.schedule.
+
+Every combination of the candidates (`@tl.jit(candidates={...})`, else those below) is a program whose time is predicted, with each of a few
+schedules; the fastest one that compiles is taken. Without a number for what decides (a signature instead of arguments), the model guesses.
+"""
+
+import ctypes
+import itertools
+
+from .frontend.generate import schedule_attribute
+from .runtime import library as _runtime_library
+from .runtime.errors import ArgumentError, TileloomError
+
+CANDIDATES = {"BM": (128, 64, 192, 256), "BN": (128, 256, 192, 64, 96, 48, 32), "BK": (64, 128), "BLOCK": (1024, 512, 256),
+              "BLOCK_M": (128, 64, 192, 256), "BLOCK_N": (128, 256, 192, 64, 96, 48, 32), "BLOCK_K": (64, 128)}
+SCHEDULES = ({}, {"use": "pingpong"})
+_UNKNOWN = -(1 << 63)
+_TRIALS = 8
+
+
+class Prediction(ctypes.Structure):
+    """Times of one tile are in clocks of an SM; bytes are those through L2."""
+
+    _fields_ = [("microseconds", ctypes.c_double), ("tiles", ctypes.c_double), ("waves", ctypes.c_double),
+                ("product_clocks", ctypes.c_double), ("copy_clocks", ctypes.c_double), ("other_clocks", ctypes.c_double),
+                ("turn_clocks", ctypes.c_double), ("bytes", ctypes.c_double), ("stages", ctypes.c_int64), ("raster", ctypes.c_int64), ("reason", ctypes.c_char * 160)]
+
+
+def predict(text, target, schedule, values):
+    """The Prediction for a tile program. schedule: a dict. values: one for each argument of the kernel, None where it is not known."""
+    library = _runtime_library.load()
+    function = library.tileloomPredict
+    function.restype = ctypes.c_int32
+    source = text.encode()
+    numbers = (ctypes.c_int64 * len(values))(*[_UNKNOWN if value is None else value for value in values])
+    attribute = schedule_attribute(schedule)
+    attribute = attribute[0].split("=", 1)[1].strip().encode() if attribute else None
+    result = Prediction()
+    if function(source, ctypes.c_size_t(len(source)), target.encode(), attribute, numbers, ctypes.c_size_t(len(values)), ctypes.byref(result)):
+        raise TileloomError(result.reason.decode(errors="replace"))
+    return result
+
+
+def ranked(kernel, arguments, emit, target, schedule=None):
+    """[(Prediction, constants, schedule)] of all candidates, the usable ones by predicted time, then the others."""
+    lists = []
+    for name in kernel.automatic:
+        if name in arguments:
+            continue
+        values = kernel.candidates.get(name) or CANDIDATES.get(name)
+        if not values:
+            raise ArgumentError(f"kernel '{kernel.__name__}', parameter '{name}': is tl.auto, and no candidates are known; needed a value, or "
+                                f"@tl.jit(candidates={{\"{name}\": (...)}})")
+        lists.append([(name, value) for value in values])
+    given = {} if isinstance(schedule, str) or not schedule else schedule
+    found, error = [], None
+    for place, combination in enumerate(itertools.product(*lists)):
+        constants = dict(combination)
+        try:
+            program = emit(constants)
+        except TileloomError as wrong:
+            error = error or wrong
+            continue
+        values = [_number(binding, arguments) for binding in program.bindings]
+        for own in SCHEDULES:
+            if any(given.get(key, value) != value for key, value in own.items()):
+                continue
+            try:
+                found.append((predict(program.text, target, {**own, **given}, values), place, constants, own))
+            except TileloomError as wrong:
+                error = error or wrong
+    if not found:
+        raise error or ArgumentError(f"kernel '{kernel.__name__}': has no candidates for {', '.join(kernel.automatic)}")
+    found.sort(key=lambda entry: (bool(entry[0].reason), entry[0].microseconds, entry[1]))
+    return [(prediction, constants, own) for prediction, _, constants, own in found]
+
+
+def choose(kernel, arguments, legal, emit, target, schedule=None):
+    error = None
+    for prediction, constants, own in ranked(kernel, arguments, emit, target, schedule)[:_TRIALS]:
+        if prediction.raster and "raster" not in (schedule or {}):
+            own = {**own, "raster": prediction.raster}
+        wrong = legal(constants, own)
+        if wrong is None:
+            return {**constants, "schedule": own}
+        error = error or wrong
+    raise error
+
+
+def _number(binding, arguments):
+    kind, value = binding[0], arguments.get(binding[1])
+    if kind in ("shape", "stride"):
+        extents = getattr(value, "shape" if kind == "shape" else "strides", None)
+        return None if extents is None else int(extents[binding[2]])
+    return int(value) if kind == "scalar" and isinstance(value, int) else None

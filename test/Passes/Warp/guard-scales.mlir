@@ -1,0 +1,117 @@
+// RUN: kernel-opt %s --pass-pipeline='builtin.module(warp-guard-scales)' --split-input-file | FileCheck %s
+
+!t = tensor<64x128xf32>
+!r = tensor<64xf32>
+
+// A sum under a running maximum, scaled by two to the power of how much that grew: the vote is on the power.
+// CHECK-LABEL: @power
+// CHECK: %[[POWER:.*]] = arith.mulf %{{.*}}, %{{.*}} : tensor<64xf32>
+// CHECK: %[[FACTOR:.*]] = math.exp2 %[[POWER]]
+// CHECK: %[[NONE:.*]] = arith.constant dense<0.000000e+00> : tensor<64xf32>
+// CHECK: %[[DIFFERS:.*]] = arith.cmpf une, %[[POWER]], %[[NONE]]
+// CHECK: %[[ANY:.*]] = nv.warp_any %[[DIFFERS]]
+// CHECK: %[[Y:.*]] = scf.if %[[ANY]]
+// CHECK:   %[[SPREAD:.*]] = nv.broadcast %[[FACTOR]] dim(1)
+// CHECK:   %[[SCALED:.*]] = arith.mulf %[[C:.*]], %[[SPREAD]]
+// CHECK:   scf.yield %[[SCALED]]
+// CHECK: else
+// CHECK:   scf.yield %[[C]]
+// CHECK: arith.addf %[[Y]]
+func.func @power(%n: i32, %scale: f32, %p: i64) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  warp.specialize {
+    warp.role @math warps(4) {
+      %s = nv.splat %scale : f32 -> !r
+      %z = arith.constant dense<0.0> : !t
+      %m0 = arith.constant dense<0xFF800000> : !r
+      %o = nv.index dim(1) : tensor<64x128xi64>
+      scf.for %i = %c0 to %n step %c1 iter_args(%c = %z, %m = %m0) -> (!t, !r) : i32 {
+        %x = nv.global_load %p[%o] : tensor<64x128xi64> -> !t
+        %most = nv.reduce max %x dim(1) : !t -> !r
+        %new = arith.maxnumf %m, %most : !r
+        %grown = arith.subf %m, %new : !r
+        %power = arith.mulf %grown, %s : !r
+        %f = math.exp2 %power : !r
+        %fs = nv.broadcast %f dim(1) : !r -> !t
+        %y = arith.mulf %c, %fs : !t
+        %next = arith.addf %y, %x : !t
+        scf.yield %next, %new : !t, !r
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+!t = tensor<64x128xf32>
+!r = tensor<64xf32>
+
+// A ratio of magnitudes: the vote is on the ratio. The order of the operands does not matter.
+// CHECK-LABEL: @ratio
+// CHECK: %[[RATIO:.*]] = arith.divf
+// CHECK: %[[ONE:.*]] = arith.constant dense<1.000000e+00>
+// CHECK: arith.cmpf une, %[[RATIO]], %[[ONE]]
+// CHECK: scf.if
+func.func @ratio(%n: i32, %p: i64) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  warp.specialize {
+    warp.role @math warps(4) {
+      %z = arith.constant dense<0.0> : !t
+      %m0 = arith.constant dense<1.0> : !r
+      %o = nv.index dim(1) : tensor<64x128xi64>
+      scf.for %i = %c0 to %n step %c1 iter_args(%c = %z, %m = %m0) -> (!t, !r) : i32 {
+        %x = nv.global_load %p[%o] : tensor<64x128xi64> -> !t
+        %most = nv.reduce max %x dim(1) : !t -> !r
+        %new = arith.maximumf %most, %m : !r
+        %f = arith.divf %m, %new : !r
+        %fs = nv.broadcast %f dim(1) : !r -> !t
+        %y = arith.mulf %fs, %c : !t
+        %next = arith.addf %y, %x : !t
+        scf.yield %next, %new : !t, !r
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+!t = tensor<64x128xf32>
+!small = tensor<64x32xf32>
+!r = tensor<64xf32>
+
+// Factors that are seldom one, a tile too small for a vote, and a minimum that is not carried: multiplied always.
+// CHECK-LABEL: @always
+// CHECK-NOT: nv.warp_any
+func.func @always(%n: i32, %p: i64) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  warp.specialize {
+    warp.role @math warps(4) {
+      %z = arith.constant dense<0.0> : !t
+      %zs = arith.constant dense<0.0> : !small
+      %m0 = arith.constant dense<1.0> : !r
+      %o = nv.index dim(1) : tensor<64x128xi64>
+      scf.for %i = %c0 to %n step %c1 iter_args(%c = %z, %d = %z, %e = %zs, %m = %m0) -> (!t, !t, !small, !r) : i32 {
+        %x = nv.global_load %p[%o] : tensor<64x128xi64> -> !t
+        %sum = nv.reduce add %x dim(1) : !t -> !r
+        %decay = math.exp2 %sum : !r
+        %decays = nv.broadcast %decay dim(1) : !r -> !t
+        %c1n = arith.mulf %c, %decays : !t
+        %new = arith.maxnumf %m, %sum : !r
+        %f = arith.divf %m, %new : !r
+        %fs = nv.broadcast %f dim(1) : !r -> !small
+        %e1 = arith.mulf %e, %fs : !small
+        %low = arith.minnumf %m, %sum : !r
+        %g = arith.divf %m, %low : !r
+        %gs = nv.broadcast %g dim(1) : !r -> !t
+        %d1 = arith.mulf %d, %gs : !t
+        scf.yield %c1n, %d1, %e1, %new : !t, !t, !small, !r
+      }
+    }
+  }
+  return
+}

@@ -1,0 +1,127 @@
+// RUN: kernel-opt %s --warp-partition --warp-insert-rings --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: kernel-opt %s --warp-partition=chip=sm_100a --warp-insert-rings=chip=sm_100a --split-input-file --verify-diagnostics | FileCheck %s --check-prefix=TMEM
+
+// Operands with the same users share a buffer and its barriers; the slot goes back once the product has retired.
+// CHECK-LABEL: func.func @product
+// CHECK: %[[AB:.*]] = warp.buffer : <1 x [64x64xbf16, 64x32xbf16]>
+// CHECK: %[[FREE:.*]] = warp.ring released %[[AB]]
+// CHECK: %[[READY:.*]] = warp.ring %[[AB]]
+// CHECK: scf.for
+// CHECK: %[[T:.*]] = warp.acquire %[[FREE]] {warp.in = "load"}
+// CHECK: %[[S:.*]]:2 = warp.slot %[[T]] {warp.in = "load"}
+// CHECK: nv.tma.load %{{.*}} to %[[S]]#0 {warp.in = "load"}
+// CHECK: nv.tma.load %{{.*}} to %[[S]]#1 {warp.in = "load"}
+// CHECK: warp.release %[[T]] to %[[READY]] tma {warp.in = "load"}
+// CHECK: %[[U:.*]] = warp.acquire %[[READY]] {warp.in = "math"}
+// CHECK: %[[V:.*]]:2 = warp.slot %[[U]]
+// CHECK: %[[D:.*]] = nv.wgmma %[[V]]#0, %[[V]]#1
+// CHECK: nv.wgmma.wait %[[D]] pending(0)
+// CHECK: warp.release %[[U]] to %[[FREE]] wgmma {warp.in = "math"}
+//
+// In tensor memory a sum that the loop only adds to is owned by mma for the whole loop.
+// TMEM-LABEL: func.func @product
+// TMEM: %[[ACC:.*]] = warp.buffer : <1 x [64x32xf32], tmem>
+// TMEM: %[[FREE:.*]] = warp.ring released %[[ACC]]
+// TMEM: %[[FULL:.*]] = warp.ring %[[ACC]]
+// TMEM: %[[T:.*]] = warp.acquire %[[FREE]] {warp.in = "mma"}
+// TMEM: scf.for
+// TMEM: nv.tcgen05.mma {{.*}} accumulate(%{{.*}}) {warp.in = "mma"}
+// TMEM: warp.release %{{.*}} to %{{.*}} tcgen05 {warp.in = "mma"}
+// TMEM: }
+// TMEM: warp.release %[[T]] to %[[FULL]] tcgen05 {warp.in = "mma"}
+// TMEM: %[[U:.*]] = warp.acquire %[[FULL]] {warp.in = "math"}
+// TMEM: nv.tmem.load
+// TMEM: warp.release %[[U]] to %[[FREE]] generic {warp.in = "math"}
+func.func @product(%A: !tile.desc<64x64xbf16>, %B: !tile.desc<64x32xbf16>, %D: i64 {tile.pointer = f32}, %k: i32, %p: tensor<64x32xi32>)
+    attributes {tile.kernel} {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %none = ub.poison : tensor<64x32xf32>
+  %sum = scf.for %i = %c0 to %k step %c64 iter_args(%acc = %none) -> tensor<64x32xf32> : i32 {
+    %a = tile.load %A[%c0, %i] : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+    %b = tile.load %B[%i, %c0] : !tile.desc<64x32xbf16> -> tensor<64x32xbf16>
+    %later = arith.cmpi ne, %i, %c0 : i32
+    %d = tile.dot %a, %b acc(%acc) use_acc(%later) : tensor<64x64xbf16>, tensor<64x32xbf16> -> tensor<64x32xf32>
+    scf.yield %d : tensor<64x32xf32>
+  }
+  tile.scatter %sum to %D[%p] : tensor<64x32xf32>, tensor<64x32xi32>
+  return
+}
+
+// -----
+
+// A tile that only element-wise code reads goes to registers, and its slot goes back at once.
+// CHECK-LABEL: func.func @copy
+// CHECK: %[[U:.*]] = warp.acquire %{{.*}} {warp.in = "math"}
+// CHECK: %[[V:.*]] = warp.slot %[[U]]
+// CHECK: %[[X:.*]] = nv.local_load %[[V]]
+// CHECK: warp.release %[[U]] to %{{.*}} generic {warp.in = "math"}
+// CHECK: math.exp2 %[[X]]
+// CHECK: warp.store
+func.func @copy(%A: !tile.desc<64x64xf32>, %D: !tile.desc<64x64xf32>, %i: i32) attributes {tile.kernel} {
+  %a = tile.load %A[%i, %i] : !tile.desc<64x64xf32> -> tensor<64x64xf32>
+  %y = math.exp2 %a : tensor<64x64xf32>
+  tile.store %y to %D[%i, %i] : tensor<64x64xf32>, !tile.desc<64x64xf32>
+  return
+}
+
+// -----
+
+// Two products with different lifetimes of their operands: two buffers. The first operand serves the whole loop from registers on
+// Hopper; on Blackwell its slot is held until the loop ends, and what is made in registers goes to tensor memory.
+// CHECK-LABEL: func.func @chain
+// CHECK-COUNT-3: warp.buffer : <1 x [64x64xbf16]>
+// CHECK-NOT: warp.buffer
+// CHECK: %[[Q:.*]] = nv.local_load
+// CHECK: warp.release %{{.*}} generic {warp.in = "math"}
+// CHECK: scf.for
+// CHECK: nv.wgmma %[[Q]]
+// CHECK: nv.wgmma.wait
+// CHECK: warp.release %{{.*}} wgmma
+// CHECK: arith.truncf
+// CHECK: nv.wgmma %{{.*}} acc(
+// CHECK: warp.release %{{.*}} wgmma
+// TMEM-LABEL: func.func @chain
+// TMEM-DAG: warp.buffer : <1 x [64x64xf32], tmem>
+// TMEM-DAG: warp.buffer : <1 x [64x64xbf16], tmem>
+// TMEM: scf.for
+// TMEM: nv.tcgen05.mma
+// TMEM: nv.tmem.load
+// TMEM: nv.tmem.store %{{.*}} to %{{.*}} {warp.in = "math"}
+// TMEM: nv.tcgen05.mma
+// TMEM: }
+// TMEM: warp.release %{{.*}} tcgen05 {warp.in = "mma"}
+func.func @chain(%Q: !tile.desc<64x64xbf16>, %K: !tile.desc<64x64xbf16>, %V: !tile.desc<64x64xbf16>, %D: i64 {tile.pointer = f32}, %n: i32,
+                 %p: tensor<64x64xi32>) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %none = ub.poison : tensor<64x64xf32>
+  %q = tile.load %Q[%c0, %c0] : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+  %sum = scf.for %i = %c0 to %n step %c64 iter_args(%acc = %none) -> tensor<64x64xf32> : i32 {
+    %k = tile.load %K[%c0, %i] : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+    %s = tile.dot %q, %k : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+    %g = math.absf %s : tensor<64x64xf32>
+    %g16 = arith.truncf %g : tensor<64x64xf32> to tensor<64x64xbf16>
+    %v = tile.load %V[%i, %c0] : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+    %later = arith.cmpi ne, %i, %c0 : i32
+    %d = tile.dot %g16, %v acc(%acc) use_acc(%later) : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+    scf.yield %d : tensor<64x64xf32>
+  }
+  tile.scatter %sum to %D[%p] : tensor<64x64xf32>, tensor<64x64xi32>
+  return
+}
+
+// -----
+
+func.func @carried(%A: !tile.desc<64x64xf32>, %D: !tile.desc<64x64xf32>, %n: i32) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %last = scf.for %i = %c0 to %n step %c64 iter_args(%before = %zero) -> tensor<64x64xf32> : i32 {
+    // expected-error @+1 {{value: expected to be used in the iteration that loads it, found it carried to another one}}
+    %a = tile.load %A[%i, %i] : !tile.desc<64x64xf32> -> tensor<64x64xf32>
+    scf.yield %a : tensor<64x64xf32>
+  }
+  tile.store %last to %D[%c0, %c0] : tensor<64x64xf32>, !tile.desc<64x64xf32>
+  return
+}

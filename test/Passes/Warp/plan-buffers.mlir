@@ -1,0 +1,80 @@
+// RUN: kernel-opt %s --warp-plan-buffers --split-input-file --verify-diagnostics | FileCheck %s
+
+// Rings of the innermost loop take what is left of shared memory: 6 slots of 32 KB beside 32 KB that a tile keeps.
+// CHECK-LABEL: func.func @deep
+// CHECK: warp.buffer : <6 x [128x64xbf16, 128x64xbf16]>
+// CHECK: warp.buffer per_replica : <1 x [64x128xbf16]>
+// CHECK: warp.role @math warps(4) replicas(2) registers(240)
+// CHECK: warp.role @load warps(1) registers(24)
+func.func @deep(%A: !tile.desc<128x64xbf16>, %n: i32) attributes {tile.kernel, tile.schedule = #tile.schedule<use = "cooperative">} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %ab = warp.buffer : !warp.buffer<1 x [128x64xbf16, 128x64xbf16]>
+  %free = warp.ring released %ab : !warp.buffer<1 x [128x64xbf16, 128x64xbf16]>
+  %ready = warp.ring %ab : !warp.buffer<1 x [128x64xbf16, 128x64xbf16]>
+  %out = warp.buffer per_replica : !warp.buffer<1 x [64x128xbf16]>
+  %staged = warp.ring released %out : !warp.buffer<1 x [64x128xbf16]>
+  warp.specialize {
+    warp.role @math warps(4) replicas(2) {
+      scf.for %i = %c0 to %n step %c1 : i32 {
+        %t = warp.acquire %ready
+        warp.release %t to %free generic
+      }
+      %o = warp.acquire %staged
+      warp.release %o to %staged generic
+    }
+    warp.role @load warps(1) {
+      scf.for %i = %c0 to %n step %c1 : i32 {
+        %t = warp.acquire %free
+        warp.release %t to %ready generic
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+// expected-error @+1 {{shared memory: need 262144 bytes, have 231424: 8 stages of 32768 and 0 for the rest; 7 stages would fit}}
+func.func @too_deep(%A: !tile.desc<128x64xbf16>, %n: i32) attributes {tile.kernel, tile.schedule = #tile.schedule<stages = 8>} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %ab = warp.buffer : !warp.buffer<1 x [256x64xbf16]>
+  %free = warp.ring released %ab : !warp.buffer<1 x [256x64xbf16]>
+  %ready = warp.ring %ab : !warp.buffer<1 x [256x64xbf16]>
+  warp.specialize {
+    warp.role @math warps(4) {
+      scf.for %i = %c0 to %n step %c1 : i32 {
+        %t = warp.acquire %ready
+        warp.release %t to %free generic
+      }
+    }
+    warp.role @load warps(1) {
+      scf.for %i = %c0 to %n step %c1 : i32 {
+        %t = warp.acquire %free
+        warp.release %t to %ready generic
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+// A tile's sum in tensor memory gets a second slot where there is room.
+// CHECK-LABEL: func.func @sums
+// CHECK: warp.buffer : <2 x [128x256xf32], tmem>
+func.func @sums() attributes {tile.kernel, tile.schedule = #tile.schedule<use = "cooperative">} {
+  %d = warp.buffer : !warp.buffer<1 x [128x256xf32], tmem>
+  return
+}
+
+// -----
+
+// expected-error @+1 {{tensor memory: need 576 columns, have 512; use smaller tiles}}
+func.func @too_wide() attributes {tile.kernel, tile.schedule = #tile.schedule<use = "cooperative">} {
+  %d = warp.buffer : !warp.buffer<1 x [128x256xf32], tmem>
+  %e = warp.buffer : !warp.buffer<1 x [128x256xf32], tmem>
+  %p = warp.buffer : !warp.buffer<1 x [128x128xbf16], tmem>
+  return
+}

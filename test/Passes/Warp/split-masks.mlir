@@ -1,0 +1,170 @@
+// RUN: kernel-opt %s --pass-pipeline='builtin.module(warp-split-masks,canonicalize)' --split-input-file | FileCheck %s
+
+!t = tensor<64x32xf32>
+!i = tensor<64x32xi32>
+!b = tensor<64x32xi1>
+
+// A ragged row: all tiles but the last are whole. Two loops, the first one without the mask.
+// CHECK-LABEL: @ragged
+// CHECK: arith.shrsi
+// CHECK: %[[END:.*]] = arith.minsi
+// CHECK: %[[SUM:.*]] = scf.for %{{.*}} = %c0_i32 to %[[END]] step
+// CHECK-NOT: arith.select
+// CHECK: scf.yield
+// CHECK: scf.for %{{.*}} = %[[END]] to %{{.*}} iter_args(%{{.*}} = %[[SUM]])
+// CHECK: %[[IOTA:.*]] = nv.index dim(1)
+// CHECK: arith.cmpi sle, %[[IOTA]], %{{.*}}
+// CHECK: arith.select
+func.func @ragged(%columns: i32, %p: i64, %q: i64) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c32 = arith.constant 32 : i32
+  warp.specialize {
+    warp.role @sum warps(4) {
+      %z = arith.constant dense<0.0> : !t
+      %o = nv.index dim(1) : tensor<64x32xi64>
+      %tiles = arith.ceildivui %columns, %c32 : i32
+      %all = scf.for %j = %c0 to %tiles step %c1 iter_args(%s = %z) -> (!t) : i32 {
+        %x = nv.global_load %p[%o] : tensor<64x32xi64> -> !t
+        %j0 = arith.muli %j, %c32 : i32
+        %first = nv.splat %j0 : i32 -> !i
+        %iota = nv.index dim(1) : !i
+        %column = arith.addi %iota, %first : !i
+        %end = nv.splat %columns : i32 -> !i
+        %inside = arith.cmpi slt, %column, %end : !i
+        %y = arith.select %inside, %x, %z : !b, !t
+        %next = arith.addf %s, %y : !t
+        scf.yield %next : !t
+      }
+      nv.global_store %all to %q[%o] : !t, tensor<64x32xi64>
+    }
+  }
+  return
+}
+
+// -----
+
+!t = tensor<64x32xf32>
+!i = tensor<64x32xi32>
+!b = tensor<64x32xi1>
+
+// The same, last tile first and taken out of the loop: no mask is left in it, and no second loop.
+// CHECK-LABEL: @ragged_last_first
+// CHECK: scf.for
+// CHECK-NOT: arith.select
+// CHECK: nv.global_store
+// CHECK-NOT: scf.for
+func.func @ragged_last_first(%columns: i32, %p: i64, %q: i64) {
+  %c1 = arith.constant 1 : i32
+  %c31 = arith.constant 31 : i32
+  %c32 = arith.constant 32 : i32
+  warp.specialize {
+    warp.role @sum warps(4) {
+      %z = arith.constant dense<0.0> : !t
+      %o = nv.index dim(1) : tensor<64x32xi64>
+      %up = arith.addi %columns, %c31 : i32
+      %tiles = arith.divui %up, %c32 : i32
+      %last = arith.subi %tiles, %c1 : i32
+      %all = scf.for %j = %c1 to %tiles step %c1 iter_args(%s = %z) -> (!t) : i32 {
+        %x = nv.global_load %p[%o] : tensor<64x32xi64> -> !t
+        %before = arith.subi %last, %j : i32
+        %j0 = arith.muli %before, %c32 : i32
+        %first = nv.splat %j0 : i32 -> !i
+        %iota = nv.index dim(1) : !i
+        %column = arith.addi %iota, %first : !i
+        %end = nv.splat %columns : i32 -> !i
+        %inside = arith.cmpi sgt, %end, %column : !i
+        %y = arith.select %inside, %x, %z : !b, !t
+        %next = arith.addf %s, %y : !t
+        scf.yield %next : !t
+      }
+      nv.global_store %all to %q[%o] : !t, tensor<64x32xi64>
+    }
+  }
+  return
+}
+
+// -----
+
+!t = tensor<64x32xf32>
+!i = tensor<64x32xi32>
+!b = tensor<64x32xi1>
+
+// A band around the diagonal: enters, is whole, leaves. Three loops with the masks in the first and the last.
+// CHECK-LABEL: @band
+// CHECK: %[[FIRST:.*]] = scf.for
+// CHECK: arith.select
+// CHECK: %[[SECOND:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %[[FIRST]])
+// CHECK-NOT: arith.select
+// CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[SECOND]])
+// CHECK: arith.select
+func.func @band(%n: i32, %row: i32, %width: i32, %p: i64, %q: i64) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c32 = arith.constant 32 : i32
+  warp.specialize {
+    warp.role @sum warps(4) {
+      %z = arith.constant dense<0.0> : !t
+      %o = nv.index dim(1) : tensor<64x32xi64>
+      %all = scf.for %j = %c0 to %n step %c1 iter_args(%s = %z) -> (!t) : i32 {
+        %x = nv.global_load %p[%o] : tensor<64x32xi64> -> !t
+        %j0 = arith.muli %j, %c32 : i32
+        %first = nv.splat %j0 : i32 -> !i
+        %iota = nv.index dim(1) : !i
+        %column = arith.addi %iota, %first : !i
+        %line0 = nv.index dim(0) : !i
+        %rows = nv.splat %row : i32 -> !i
+        %line = arith.addi %line0, %rows : !i
+        %w = nv.splat %width : i32 -> !i
+        %low = arith.subi %line, %w : !i
+        %high = arith.addi %line, %w : !i
+        %above = arith.cmpi sge, %column, %low : !i
+        %below = arith.cmpi sle, %column, %high : !i
+        %inside = arith.andi %above, %below : !b
+        %y = arith.select %inside, %x, %z : !b, !t
+        %next = arith.addf %s, %y : !t
+        scf.yield %next : !t
+      }
+      nv.global_store %all to %q[%o] : !t, tensor<64x32xi64>
+    }
+  }
+  return
+}
+
+// -----
+
+!t = tensor<64x32xf32>
+!i = tensor<64x32xi32>
+!b = tensor<64x32xi1>
+
+// Not affine, or by values of a tile: one loop, with its masks.
+// CHECK-LABEL: @other
+// CHECK: scf.for
+// CHECK-COUNT-2: arith.select
+// CHECK-NOT: scf.for
+func.func @other(%n: i32, %p: i64, %q: i64) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  warp.specialize {
+    warp.role @sum warps(4) {
+      %z = arith.constant dense<0.0> : !t
+      %o = nv.index dim(1) : tensor<64x32xi64>
+      %all = scf.for %j = %c0 to %n step %c1 iter_args(%s = %z) -> (!t) : i32 {
+        %x = nv.global_load %p[%o] : tensor<64x32xi64> -> !t
+        %k = nv.global_load %q[%o] : tensor<64x32xi64> -> !i
+        %square = arith.muli %j, %j : i32
+        %first = nv.splat %square : i32 -> !i
+        %iota = nv.index dim(1) : !i
+        %end = nv.splat %n : i32 -> !i
+        %a = arith.cmpi slt, %iota, %k : !i
+        %y = arith.select %a, %x, %z : !b, !t
+        %b = arith.cmpi slt, %first, %k : !i
+        %w = arith.select %b, %y, %z : !b, !t
+        %next = arith.addf %s, %w : !t
+        scf.yield %next : !t
+      }
+      nv.global_store %all to %q[%o] : !t, tensor<64x32xi64>
+    }
+  }
+  return
+}

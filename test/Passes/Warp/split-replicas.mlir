@@ -1,0 +1,88 @@
+// RUN: kernel-opt %s --warp-partition --warp-insert-rings --warp-split-roles --warp-split-replicas --split-input-file --verify-diagnostics | FileCheck %s
+
+// Rows of a product, of what is made from it, of row numbers and of the store; operand B stays whole.
+// CHECK-LABEL: func.func @rows
+// CHECK: warp.buffer per_replica : <1 x [64x64xf32]>
+// CHECK: warp.role @math warps(4) replicas(2) {
+// CHECK: %[[R:.*]] = warp.replica_index
+// CHECK: %[[FIRST:.*]] = arith.muli %[[R]], %{{.*}} : i32
+// CHECK: nv.memdesc.slice %{{.*}}[%[[FIRST]], %{{.*}}] : <128x64xbf16> -> <64x64xbf16>
+// CHECK: nv.wgmma {{.*}} -> tensor<64x64xf32>
+// CHECK: nv.index dim(0) : tensor<64xi32>
+// CHECK: nv.splat %[[FIRST]] : i32 -> tensor<64xi32>
+// CHECK: nv.reduce max {{.*}} : tensor<64x64xf32> -> tensor<64xf32>
+// CHECK: tile.rebox %{{.*}} : !tile.desc<128x64xf32> -> !tile.desc<64x64xf32>
+// CHECK: arith.addi %{{.*}}, %[[FIRST]]
+// CHECK: warp.store
+func.func @rows(%A: !tile.desc<128x64xbf16>, %B: !tile.desc<64x64xbf16>, %D: !tile.desc<128x64xf32>, %i: i32)
+    attributes {tile.kernel, tile.schedule = #tile.schedule<replicas = 2, use = "cooperative">} {
+  %a = tile.load %A[%i, %i] : !tile.desc<128x64xbf16> -> tensor<128x64xbf16>
+  %b = tile.load %B[%i, %i] : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+  %d = tile.dot %a, %b : tensor<128x64xbf16>, tensor<64x64xbf16> -> tensor<128x64xf32>
+  %row = nv.index dim(0) : tensor<128xi32>
+  %rowf = arith.sitofp %row : tensor<128xi32> to tensor<128xf32>
+  %top = nv.reduce max %d dim(1) : tensor<128x64xf32> -> tensor<128xf32>
+  %both = arith.addf %top, %rowf : tensor<128xf32>
+  %wide = nv.broadcast %both dim(1) : tensor<128xf32> -> tensor<128x64xf32>
+  %y = arith.subf %d, %wide : tensor<128x64xf32>
+  tile.store %y to %D[%i, %i] : tensor<128x64xf32>, !tile.desc<128x64xf32>
+  return
+}
+
+// -----
+
+// Turns: the products of a tile stay together, the epilogue is beside the other replica's.
+// CHECK-LABEL: func.func @turns
+// CHECK: %[[ORDER:.*]] = warp.order 2
+// CHECK: warp.for_each_tile {{.*}} step(replica)
+// CHECK: warp.await %[[ORDER]]
+// CHECK: scf.for
+// CHECK: nv.wgmma
+// CHECK: }
+// CHECK: warp.pass %[[ORDER]]
+// CHECK: warp.store
+func.func @turns(%A: !tile.desc<64x64xbf16>, %B: !tile.desc<64x64xbf16>, %D: !tile.desc<64x64xf32>, %tiles: i32, %k: i32)
+    attributes {tile.kernel, tile.schedule = #tile.schedule<replicas = 2, use = "pingpong">} {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  tile.for_each_tile (%i) in (%tiles) {
+    %row = arith.muli %i, %c64 : i32
+    %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> tensor<64x64xf32> : i32 {
+      %a = tile.load %A[%row, %kk] : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+      %b = tile.load %B[%kk, %c0] : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+      %d = tile.dot %a, %b acc(%acc) : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+      scf.yield %d : tensor<64x64xf32>
+    }
+    tile.store %sum to %D[%row, %c0] : tensor<64x64xf32>, !tile.desc<64x64xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @across(%A: !tile.desc<128x64xbf16>, %B: !tile.desc<64x64xbf16>, %D: i64 {tile.pointer = f32}, %i: i32)
+    attributes {tile.kernel, tile.schedule = #tile.schedule<replicas = 2, use = "cooperative">} {
+  %a = tile.load %A[%i, %i] : !tile.desc<128x64xbf16> -> tensor<128x64xbf16>
+  %b = tile.load %B[%i, %i] : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+  %d = tile.dot %a, %b : tensor<128x64xbf16>, tensor<64x64xbf16> -> tensor<128x64xf32>
+  // expected-error @+1 {{cannot be split over 2 replicas by rows: a reduction along the rows crosses replicas}}
+  %sums = nv.reduce add %d dim(0) : tensor<128x64xf32> -> tensor<64xf32>
+  %at = nv.index dim(0) : tensor<64xi32>
+  tile.scatter %sums to %D[%at] : tensor<64xf32>, tensor<64xi32>
+  return
+}
+
+// -----
+
+func.func @shared(%A: !tile.desc<128x64xbf16>, %B: !tile.desc<64x64xbf16>, %D: !tile.desc<128x64xf32>, %E: i64 {tile.pointer = i32}, %i: i32)
+    attributes {tile.kernel, tile.schedule = #tile.schedule<replicas = 2, use = "cooperative">} {
+  %a = tile.load %A[%i, %i] : !tile.desc<128x64xbf16> -> tensor<128x64xbf16>
+  %b = tile.load %B[%i, %i] : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+  %d = tile.dot %a, %b : tensor<128x64xbf16>, tensor<64x64xbf16> -> tensor<128x64xf32>
+  tile.store %d to %D[%i, %i] : tensor<128x64xf32>, !tile.desc<128x64xf32>
+  %at = nv.index dim(0) : tensor<64xi32>
+  // expected-error @+1 {{expected a value that depends on the rows, or every replica writes it}}
+  tile.scatter %at to %E[%at] : tensor<64xi32>, tensor<64xi32>
+  return
+}

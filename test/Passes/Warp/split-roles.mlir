@@ -1,0 +1,86 @@
+// RUN: kernel-opt %s --warp-partition --warp-insert-rings --warp-split-roles --split-input-file --verify-diagnostics | FileCheck %s
+
+// Each role keeps the loops around its operations, and of what they carry only what it needs.
+// CHECK-LABEL: func.func @running
+// CHECK: warp.role @math warps(4) {
+// CHECK: warp.for_each_tile
+// CHECK: scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}) -> (tensor<64x64xf32>)
+// CHECK-NOT: nv.tma.load
+// CHECK: warp.role @load warps(1) {
+// CHECK: warp.for_each_tile
+// CHECK: scf.for {{.*}} iter_args(%[[AT:.*]] = %{{.*}}) -> (i32)
+// CHECK: nv.tma.load %{{.*}}[%{{.*}}, %[[AT]]]
+// CHECK-NOT: nv.local_load
+func.func @running(%A: !tile.desc<64x64xf32>, %D: !tile.desc<64x64xf32>, %tiles: i32, %n: i32) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c64 = arith.constant 64 : i32
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  tile.for_each_tile (%t) in (%tiles) {
+    %row = arith.muli %t, %c64 : i32
+    %last:2 = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %zero, %at = %c0) -> (tensor<64x64xf32>, i32) : i32 {
+      %a = tile.load %A[%row, %at] : !tile.desc<64x64xf32> -> tensor<64x64xf32>
+      %next = arith.addf %sum, %a : tensor<64x64xf32>
+      %further = arith.addi %at, %c64 : i32
+      scf.yield %next, %further : tensor<64x64xf32>, i32
+    }
+    tile.store %last#0 to %D[%row, %c0] : tensor<64x64xf32>, !tile.desc<64x64xf32>
+  }
+  return
+}
+
+// -----
+
+// A branch around a load is taken by both roles; a scalar that is read through a pointer is read by both.
+// CHECK-LABEL: func.func @some
+// CHECK: warp.role @math
+// CHECK: tile.gather
+// CHECK: scf.if
+// CHECK: warp.acquire
+// CHECK: warp.role @load
+// CHECK: tile.gather
+// CHECK: scf.if
+// CHECK: nv.tma.load
+func.func @some(%A: !tile.desc<64x64xf32>, %D: !tile.desc<64x64xf32>, %flags: i64 {tile.pointer = i32}, %tiles: i32) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  tile.for_each_tile (%t) in (%tiles) {
+    %flag = tile.gather %flags[%t] : i32 -> i32
+    %wanted = arith.cmpi ne, %flag, %c0 : i32
+    scf.if %wanted {
+      %row = arith.muli %t, %c64 : i32
+      %a = tile.load %A[%row, %c0] : !tile.desc<64x64xf32> -> tensor<64x64xf32>
+      %y = math.absf %a : tensor<64x64xf32>
+      tile.store %y to %D[%row, %c0] : tensor<64x64xf32>, !tile.desc<64x64xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+// Extents fold into rows and columns.
+// CHECK-LABEL: func.func @three
+// CHECK: warp.for_each_tile (%[[R:.*]], %[[C:.*]]) in (%[[ROWS:.*]], %{{.*}})
+// CHECK: arith.divui %[[R]]
+func.func @three(%A: !tile.desc<1x64x64xf32>, %D: !tile.desc<1x64x64xf32>, %x: i32, %y: i32, %z: i32) attributes {tile.kernel} {
+  tile.for_each_tile (%i, %j, %k) in (%x, %y, %z) {
+    %a = tile.load %A[%i, %j, %k] : !tile.desc<1x64x64xf32> -> tensor<64x64xf32>
+    tile.store %a to %D[%i, %j, %k] : tensor<64x64xf32>, !tile.desc<1x64x64xf32>
+  }
+  return
+}
+
+// -----
+
+// What to load may not depend on what was loaded.
+func.func @chased(%A: !tile.desc<64x64xi32>, %D: !tile.desc<64x64xi32>, %n: i32) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : i32
+  // expected-error @+1 {{in role 'math': expected its value to be used by that role only, found it needed by role 'load'}}
+  %a = tile.load %A[%c0, %c0] : !tile.desc<64x64xi32> -> tensor<64x64xi32>
+  %p = nv.warp_any %a : tensor<64x64xi32>
+  %at = arith.extui %p : i1 to i32
+  %b = tile.load %A[%at, %c0] : !tile.desc<64x64xi32> -> tensor<64x64xi32>
+  tile.store %b to %D[%c0, %c0] : tensor<64x64xi32>, !tile.desc<64x64xi32>
+  return
+}

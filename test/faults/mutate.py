@@ -1,0 +1,128 @@
+"""Mutations of PTX text and of launch recipes. Each function gives a function of (ptx, recipe) that returns the mutated pair.
+
+Sites are named by a regular expression and the number of the matching statement, counted from 0 (negative: from the end). A site that does
+not exist is an error: the suite must notice when the compiler's output changes.
+"""
+
+import copy
+import re
+
+
+class NoSite(Exception):
+    pass
+
+
+def sites(ptx, pattern):
+    """Indices of the lines that match."""
+    return [i for i, line in enumerate(ptx.split("\n")) if re.search(pattern, line) and not line.lstrip().startswith("//")]
+
+
+def site(ptx, pattern, number):
+    found = sites(ptx, pattern)
+    if not -len(found) <= number < len(found):
+        raise NoSite(f"{pattern!r} number {number}: found {len(found)} lines")
+    return found[number]
+
+
+def edit(pattern, change, number=0, every=False):
+    """change(line) for the number-th line that matches, or for all."""
+    def apply(ptx, recipe):
+        lines = ptx.split("\n")
+        for i in sites(ptx, pattern) if every else [site(ptx, pattern, number)]:
+            lines[i] = change(lines[i])
+        changed = "\n".join(lines)
+        if changed == ptx:
+            raise NoSite(f"{pattern!r} number {number}: nothing to change")
+        return changed, recipe
+    return apply
+
+
+def drop(pattern, number=0, every=False):
+    """Without the statement; what it defines gets no value."""
+    return edit(pattern, lambda line: "\t// dropped: " + line.strip(), number, every)
+
+
+def swap(pattern, old, new, number=0, every=False):
+    """re.sub(old, new) in the statement."""
+    return edit(pattern, lambda line: re.sub(old, new, line), number, every)
+
+
+def drop_wait(number, every=False):
+    """The try_wait loop: the label's branch back is not taken any more. The try_wait itself goes too, its predicate is set."""
+    def change(line):
+        predicate = re.search(r"%p\d+", line).group()
+        return f"\tsetp.eq.b32 \t{predicate}, 0, 0;"
+    return edit(r"mbarrier\.try_wait", change, number, every)
+
+
+def flip_parity(number):
+    """Waits for the other phase."""
+    def apply(ptx, recipe):
+        lines = ptx.split("\n")
+        i = site(ptx, r"mbarrier\.try_wait", number)
+        parity = re.search(r"\],\s*(%\w+|\d+);", lines[i]).group(1)
+        if parity.isdigit():
+            lines[i] = re.sub(r"\],\s*\d+;", f"], {1 - int(parity)};", lines[i])
+        else:
+            lines[i] = "{ .reg .b32 %flipped;\n" + f"\txor.b32 %flipped, {parity}, 1;\n" + lines[i].replace(
+                f", {parity};", ", %flipped;") + "\n}"
+        return "\n".join(lines), recipe
+    return apply
+
+
+def move(pattern, number, before=None, after=None, anchor=0, lines_with_it=1):
+    """Moves the statement (and those that follow it, `lines_with_it` in all) in front of, or behind, another one."""
+    def apply(ptx, recipe):
+        lines = ptx.split("\n")
+        i = site(ptx, pattern, number)
+        moved = lines[i:i + lines_with_it]
+        to = site(ptx, before or after, anchor) + (1 if after else 0)
+        rest = lines[:i] + lines[i + lines_with_it:]
+        if to > i:
+            to -= lines_with_it
+        return "\n".join(rest[:to] + moved + rest[to:]), recipe
+    return apply
+
+
+def move_to_join(pattern, number):
+    """Moves a statement behind the label of the next conditional branch: what that branch guards comes before it."""
+    def apply(ptx, recipe):
+        lines = ptx.split("\n")
+        i = site(ptx, pattern, number)
+        branch = next((re.match(r"\s*@!?%p\d+ bra\s+(\S+);", line) for line in lines[i:] if re.match(r"\s*@!?%p\d+ bra", line)), None)
+        if not branch or branch.group(1) + ":" not in lines:
+            raise NoSite(f"no conditional branch behind {pattern!r} number {number}")
+        moved = lines.pop(i)
+        lines.insert(lines.index(branch.group(1) + ":") + 1, moved)
+        return "\n".join(lines), recipe
+    return apply
+
+
+def insert(text, pattern, number=0, after=False):
+    def apply(ptx, recipe):
+        lines = ptx.split("\n")
+        i = site(ptx, pattern, number) + (1 if after else 0)
+        return "\n".join(lines[:i] + [text] + lines[i:]), recipe
+    return apply
+
+
+def in_recipe(*path, value):
+    """Sets recipe[path...]."""
+    def apply(ptx, recipe):
+        recipe = copy.deepcopy(recipe)
+        at = recipe
+        for key in path[:-1]:
+            at = at[key]
+        if at[path[-1]] == value:
+            raise NoSite(f"the recipe's {path} is {value} already")
+        at[path[-1]] = value
+        return ptx, recipe
+    return apply
+
+
+def both(*changes):
+    def apply(ptx, recipe):
+        for change in changes:
+            ptx, recipe = change(ptx, recipe)
+        return ptx, recipe
+    return apply

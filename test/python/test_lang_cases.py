@@ -1,0 +1,188 @@
+"""Faults that users of other tools reported, as programs of the language in the simulator: the right answer, or a refusal that names the
+operand, the value found and the value needed."""
+
+import math
+import re
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import tileloom as tl
+from test_lang_kernels import attention_in_fp64, error, guarded
+from tileloom import kernels
+
+BF16 = ml_dtypes.bfloat16
+
+
+@tl.jit
+def gemm(a: tl.view, b: tl.view, c: tl.view, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """c[M, N] = a[M, K] @ b[N, K].T"""
+    (M, K), N = a.shape, b.shape[0]
+    for m, n in tl.tiles((M, BM), (N, BN)):
+        acc = tl.zeros((BM, BN), tl.float32)
+        for k in tl.range(0, K, BK):
+            acc = tl.dot(a.load([m, k], [BM, BK]), b.load([n, k], [BN, BK]).T, acc)
+        c.store([m, n], acc.to(c.dtype))
+
+
+def integers(rng, *shape, dtype=np.float16):
+    return rng.integers(0, 3, shape).astype(dtype)
+
+
+def exact(a, b, *, dtype=np.float32, schedule=None, **tiles):
+    """Small integers: sums in float32 are exact."""
+    out = np.full((a.shape[0], b.shape[0]), np.nan, dtype)
+    gemm(a, b, out, schedule=schedule, **tiles)
+    assert (out.astype(np.float64) == a.astype(np.float64) @ b.astype(np.float64).T).all()
+
+
+@pytest.mark.parametrize("n", [24, 40, 56, 72])
+def test_tiles_of_8_modulo_16_columns(n):
+    rng = np.random.default_rng(n)
+    exact(integers(rng, 64, 128), integers(rng, n, 128), BM=64, BN=n, BK=64)
+
+
+@pytest.mark.parametrize("rows", [64, 128, 192, 256])
+def test_rows_land_in_place(rows):
+    a = np.repeat(np.arange(rows, dtype=np.float16)[:, None], 64, 1)
+    exact(a, np.eye(64, dtype=np.float16), BM=rows, BN=64, BK=64)
+
+
+@pytest.mark.parametrize("k, block", [(24, 24), (96, 48), (160, 80), (64, 16), (64, 32), (256, 128)])
+def test_blocks_of_k(k, block):
+    """Right, or refused with a place: never silently short."""
+    try:
+        exact(np.ones((64, k), np.float16), np.ones((64, k), np.float16), BM=64, BN=64, BK=block)
+    except tl.CompilationError as refusal:
+        assert block % 16 or block not in (16, 32, 64, 128), refusal
+        assert re.match(r"\S*test_lang_cases.py:\d+:\d+: error: .*(expected|needed)", str(refusal)), refusal
+
+
+@pytest.mark.parametrize("stages", [2, 3, 4])
+@pytest.mark.parametrize("k", [64, 128])
+def test_one_iteration(k, stages):
+    rng = np.random.default_rng(k)
+    exact(integers(rng, 128, k), integers(rng, 128, k), BM=128, BN=128, BK=64, schedule={"stages": stages})
+
+
+@pytest.mark.parametrize("n", [144, 176, 192, 240])
+def test_products_are_as_wide_as_they_can_be(n):
+    made = gemm.compile(signature={"a": ("f16", 2), "b": ("f16", 2), "c": ("f32", 2)}, BM=64, BN=n, BK=64, schedule={"replicas": 1})
+    widths = set(re.findall(r"wgmma\.mma_async\.sync\.aligned\.m64n(\d+)k16", made.ptx))
+    assert widths == {str(n)}
+
+
+@pytest.mark.parametrize("element, columns", [("bfloat16", 470), ("float32", 466)])
+def test_nothing_is_written_beside_a_slice(element, columns):
+    rng = np.random.default_rng(1)
+    dtype = getattr(ml_dtypes, element, None) or np.dtype(element)
+    a, b = integers(rng, 32, 64, dtype=BF16), integers(rng, columns, 64, dtype=BF16)
+    whole = np.full((32, 512), 7).astype(dtype)
+    gemm(a, b, whole[:, :columns], BM=64, BN=128, BK=64)
+    assert (whole[:, columns:].astype(np.float32) == 7).all()
+    assert error(whole[:, :columns], a.astype(np.float64) @ b.astype(np.float64).T) < 4e-3
+
+
+@pytest.mark.parametrize("make", [lambda: np.zeros((128, 511), BF16), lambda: np.zeros((64, 65), BF16)[:, :64], lambda: np.zeros((64, 250), np.float32)],
+                         ids=["511 columns", "row pitch of 65", "1000 bytes"])
+def test_strides_that_copies_cannot_take(make):
+    a = make()
+    c = np.zeros((a.shape[0], a.shape[0]), np.float32)
+    with pytest.raises(tl.ArgumentError, match=r"argument \d+ 'a': stride of dimension 0 is \d+ elements \(\d+ bytes\); needed a multiple of 16"):
+        gemm(a, a, c, BM=64, BN=64, BK=64 if a.itemsize == 2 else 32)
+
+
+@tl.jit
+def two_products(c: tl.view, s: tl.view, p: tl.view, x: tl.view, out: tl.view, BN: tl.constexpr):
+    """out = c @ s + p @ x, with a product before the loop."""
+    for m, in tl.tiles((out.shape[0], 64)):
+        acc = tl.dot(c.load([m, 0], [64, 64]), s.load([0, 0], [64, BN]))
+        for k in range(0, p.shape[1], 64):
+            acc = tl.dot(p.load([m, k], [64, 64]), x.load([k, 0], [64, BN]), acc)
+        out.store([m, 0], acc)
+
+
+def test_products_before_and_inside_a_loop():
+    rng = np.random.default_rng(2)
+    c, s, p, x = integers(rng, 64, 64), integers(rng, 64, 128), integers(rng, 64, 192), integers(rng, 192, 128)
+    out = np.full((64, 128), np.nan, np.float32)
+    two_products(c, s, p, x, out, BN=128)
+    assert (out == c.astype(np.float64) @ s.astype(np.float64) + p.astype(np.float64) @ x.astype(np.float64)).all()
+
+
+@tl.jit
+def from_row(a: tl.view, b: tl.view, out: tl.view, row):
+    for m, in tl.tiles((out.shape[0], 64)):
+        acc = tl.zeros((64, 64), tl.float32)
+        for k in range(0, a.shape[1], 64):
+            acc = tl.dot(a.load([m + row, k], [64, 64]), b.load([0, k], [64, 64]).T, acc)
+        out.store([m, 0], acc)
+
+
+@pytest.mark.parametrize("row", [0, 1, 3, 7, 8, 13])
+def test_rows_from_any_offset(row):
+    rng = np.random.default_rng(row)
+    a, b = integers(rng, 80, 64), integers(rng, 64, 64)
+    out = np.full((64, 64), np.nan, np.float32)
+    from_row(a, b, out, row)
+    assert (out == a[row:row + 64].astype(np.float64) @ b.astype(np.float64).T).all()
+
+
+def test_more_queries_than_keys():
+    rng = np.random.default_rng(4)
+    q = rng.standard_normal((1, 256, 1, 64)).astype(BF16)
+    k, v = (rng.standard_normal((1, 128, 1, 64)).astype(BF16) for _ in range(2))
+    out, lse = kernels.attention(q, k, v, causal=True)
+    assert not out[:, :128].astype(np.float32).any() and (lse[..., :128] == -np.inf).all(), "rows without a key"
+    wanted, wanted_lse = attention_in_fp64(q, k, v, True, 0.125)
+    assert error(out[:, 128:], wanted[:, 128:]) < 5e-3 and np.abs(lse[..., 128:] - wanted_lse[..., 128:]).max() < 1e-3
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_no_keys(causal):
+    q, k = np.ones((2, 70, 2, 64), BF16), np.ones((2, 0, 1, 64), BF16)
+    out, lse = kernels.attention(q, k, k, causal=causal)
+    assert not out.astype(np.float32).any() and (lse == -np.inf).all()
+
+
+def test_large_negative_scores():
+    rng = np.random.default_rng(7)
+    q = np.full((1, 64, 1, 128), 448).astype(BF16)
+    k = -np.full((1, 128, 1, 128), 1880).astype(BF16)
+    k[0, :, 0, 0] += rng.integers(0, 4, 128).astype(BF16)
+    v = rng.standard_normal((1, 128, 1, 128)).astype(BF16)
+    out, lse = kernels.attention(q, k, v, scale=2.0**-20)
+    wanted, wanted_lse = attention_in_fp64(q, k, v, False, 2.0**-20)
+    assert error(out, wanted) < 5e-3 and np.abs(lse - wanted_lse).max() < 1e-2
+
+
+@pytest.mark.parametrize("ratio", [1, 3, 6, 7, 12])
+@pytest.mark.parametrize("length", [1, 5, 130])
+def test_grouped_heads(ratio, length):
+    rng = np.random.default_rng(ratio * length)
+    q = rng.standard_normal((1, length, ratio, 64)).astype(BF16)
+    k, v = (rng.standard_normal((1, 140, 1, 64)).astype(BF16) for _ in range(2))
+    out, lse = kernels.attention(q, k, v, causal=True)
+    wanted, wanted_lse = attention_in_fp64(q, k, v, True, 0.125)
+    assert error(out, wanted) < 5e-3 and np.abs(lse - wanted_lse).max() < 1e-3
+
+
+@pytest.mark.parametrize("extent", ["M", "N", "K"])
+def test_an_extent_of_zero(extent):
+    sizes = {"M": 64, "N": 64, "K": 64, extent: 0}
+    out, outer, inside = guarded((sizes["M"], sizes["N"]))
+    kernels.gemm(np.ones((sizes["M"], sizes["K"]), BF16), np.ones((sizes["K"], sizes["N"]), BF16), out)
+    if extent == "K":
+        assert not out.astype(np.float32).any()
+    outer[inside] = 7
+    assert (outer.astype(np.float32) == 7).all()
+    assert kernels.attention(*(np.ones((0, 64, 1, 64), BF16),) * 3)[0].shape == (0, 64, 1, 64)
+
+
+def test_softmax_scale_of_log2():
+    """The scale includes log2(e) inside, not outside."""
+    q = np.zeros((1, 64, 1, 64), BF16)
+    k, v = np.zeros((1, 96, 1, 64), BF16), np.ones((1, 96, 1, 64), BF16)
+    out, lse = kernels.attention(q, k, v)
+    assert (out.astype(np.float32) == 1).all() and np.abs(lse - math.log(96)).max() < 1e-5
