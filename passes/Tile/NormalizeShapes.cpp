@@ -166,6 +166,57 @@ struct IndexOfTile : OpRewritePattern<nv::BroadcastOp> {
   }
 };
 
+/// Whether `value` is computed from positions and scalars alone.
+bool isPositional(Value value) {
+  Operation *def = value.getDefiningOp();
+  if (!isa<RankedTensorType>(value.getType()))
+    return true;
+  if (!def)
+    return false;
+  if (isa<nv::IndexOp, nv::SplatOp, SplatOp>(def) ||
+      matchPattern(value, m_Constant<SplatElementsAttr>(nullptr)))
+    return true;
+  return OpTrait::hasElementwiseMappableTraits(def) && def->getNumResults() == 1 &&
+         llvm::all_of(def->getOperands(), isPositional);
+}
+
+/// broadcast along the rows of a position computed for each column -> the same computed for each
+/// element: the rows of a thread share it again, and masks are comparisons of positions that later
+/// passes can solve.
+struct PositionsOfColumns : OpRewritePattern<nv::BroadcastOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(nv::BroadcastOp op, PatternRewriter &rewriter) const override {
+    Operation *def = op.getSource().getDefiningOp();
+    auto type = cast<RankedTensorType>(op.getType());
+    if (op.getDim() != 0 || type.getRank() != 2 || !def || !isPositional(op.getSource()))
+      return failure();
+    auto wide = [&](Type element) { return RankedTensorType::get(type.getShape(), element); };
+    if (auto splat = dyn_cast<nv::SplatOp>(def)) {
+      rewriter.replaceOpWithNewOp<nv::SplatOp>(op, type, splat.getValue());
+      return success();
+    }
+    SplatElementsAttr constant;
+    if (matchPattern(op.getSource(), m_Constant(&constant))) {
+      rewriter.replaceOpWithNewOp<arith::ConstantOp>(op, constant.resizeSplat(type));
+      return success();
+    }
+    if (!OpTrait::hasElementwiseMappableTraits(def))
+      return failure();
+    SmallVector<Value> operands;
+    for (Value operand : def->getOperands()) {
+      auto tensor = dyn_cast<RankedTensorType>(operand.getType());
+      operands.push_back(tensor ? nv::BroadcastOp::create(rewriter, op.getLoc(),
+                                                          wide(tensor.getElementType()), operand, 0)
+                                : operand);
+    }
+    OperationState state(def->getLoc(), def->getName(), operands, {type}, def->getAttrs());
+    state.propertiesAttr = def->getPropertiesAsAttribute();
+    rewriter.replaceOp(op, rewriter.create(state));
+    return success();
+  }
+};
+
 struct NormalizeShapes : tileloom::tile::impl::TileNormalizeShapesBase<NormalizeShapes> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
@@ -173,7 +224,7 @@ struct NormalizeShapes : tileloom::tile::impl::TileNormalizeShapesBase<Normalize
     shapes.add<SinkExpandDims, BroadcastExpanded, ReduceExpanded>(context);
     BroadcastOp::getCanonicalizationPatterns(shapes, context);
     RewritePatternSet names(context);
-    names.add<LowerReduce, LowerSplat, LowerIota, IndexOfTile>(context);
+    names.add<LowerReduce, LowerSplat, LowerIota, IndexOfTile, PositionsOfColumns>(context);
     if (failed(applyPatternsGreedily(getOperation(), std::move(shapes))) ||
         failed(applyPatternsGreedily(getOperation(), std::move(names))))
       return signalPassFailure();

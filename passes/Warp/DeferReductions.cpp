@@ -199,7 +199,8 @@ scf::ForOp rewriteLoop(scf::ForOp loop, Update &update) {
       from.replaceAllUsesWith(to);
     else if (!from.use_empty())
       from.replaceAllUsesWith(
-          nv::ReduceOp::create(builder, loc, from.getType(), update.kind, to, 1));
+          nv::ReduceOp::create(builder, loc, from.getType(), update.kind, to, 1,
+                               /*chains=*/2, /*scratch=*/Value()));
   }
   loop.erase();
   return next;

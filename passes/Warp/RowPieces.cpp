@@ -15,8 +15,21 @@ static bool isElementwise(Operation *op) {
   return OpTrait::hasElementwiseMappableTraits(op) && op->getNumResults() == 1;
 }
 
+/// Whether a tile of one dimension has an element for each column: that is what it is used for.
+static bool isColumnVector(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || type.getRank() != 1)
+    return false;
+  return llvm::any_of(value.getUsers(), [](Operation *user) {
+    if (auto broadcast = dyn_cast<nv::BroadcastOp>(user))
+      return broadcast.getDim() == 0;
+    return isElementwise(user) && isColumnVector(user->getResult(0));
+  });
+}
+
 bool RowPieces::isSliceable(Operation *op) const {
-  if (op->getNumResults() != 1)
+  // A square tile has as many columns as rows, so extents alone do not tell them apart.
+  if (op->getNumResults() != 1 || isColumnVector(op->getResult(0)))
     return false;
   auto fits = [&](Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);

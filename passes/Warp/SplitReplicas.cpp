@@ -24,6 +24,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 
 namespace tileloom::warp {
@@ -49,6 +50,7 @@ public:
   RowSplitter(RoleOp role, int64_t replicas) : role(role), replicas(replicas) {}
 
   LogicalResult run() {
+    separateReductions();
     separateAdaptable();
     role.walk([&](nv::WgmmaOp product) { set(product.getResult(), 0, product); });
     while (!work.empty() && succeeded(outcome))
@@ -59,6 +61,40 @@ public:
   }
 
 private:
+  /// A reduction of what does not depend on the products (flags of the rows, read from memory) is
+  /// done whole by every replica: it gets a copy of its source for itself.
+  void separateReductions() {
+    role.walk([&](nv::ReduceOp reduce) {
+      if (isRecomputable(reduce.getSource())) {
+        IRMapping copies;
+        OpBuilder builder(reduce);
+        reduce.getSourceMutable().assign(recompute(builder, reduce.getSource(), copies));
+      }
+    });
+  }
+
+  static bool isRecomputable(Value value) {
+    if (!isa<RankedTensorType>(value.getType()))
+      return true;
+    Operation *def = value.getDefiningOp();
+    if (!def || def->getNumResults() != 1)
+      return false;
+    bool simple = isAdaptable(def) || OpTrait::hasElementwiseMappableTraits(def) ||
+                  isa<nv::BroadcastOp, tile::GatherOp>(def);
+    return simple && llvm::all_of(def->getOperands(), isRecomputable);
+  }
+
+  static Value recompute(OpBuilder &builder, Value value, IRMapping &copies) {
+    if (!isa<RankedTensorType>(value.getType()))
+      return value;
+    if (Value copy = copies.lookupOrNull(value))
+      return copy;
+    Operation *def = value.getDefiningOp();
+    for (Value operand : def->getOperands())
+      recompute(builder, operand, copies);
+    return builder.clone(*def, copies)->getResult(0);
+  }
+
   /// A splat, an index or a constant that several values are computed from may be wanted in several
   /// slices.
   void separateAdaptable() {

@@ -228,7 +228,7 @@ class JITFunction:
             target = target or launch_target(arguments)
             compiled = self._compile(known, values, _merged(schedule, num_warps, num_stages), target, options, self._compiled,
                                      assemble=not on_host(self, arguments))
-            if ": warning: " in compiled.diagnostics:  # remarks are in compiled.diagnostics for who looks
+            if ": warning: " in compiled.diagnostics:  # remarks are for whoever asks
                 warnings.warn(compiled.diagnostics, stacklevel=4)
             variant = Variant(self, compiled)
             if compiled.program.static <= self.static:
