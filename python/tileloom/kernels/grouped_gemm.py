@@ -80,8 +80,8 @@ def grouped_gemm_contiguous(a, b, labels, out=None, **launch):
     out, z, i = _finish(name, a, x, out, (x.shape[0], y.shape[1]), "labels", labels, x.shape[0])
     arrays.require_device(("a", x), {"b": y, "labels": i, "out": z}, name)
     if x.shape[0] and y.shape[1]:
-        result = arrays.boxed(out)
-        contiguous_kernel(arrays.boxed(a), arrays.boxed(b), result, labels, **launch)
+        result = arrays.boxed(out, z)
+        contiguous_kernel(arrays.boxed(a, x), arrays.boxed(b, y), result, labels, **launch)
         if result is not out:
             out[...] = result
     return out
@@ -97,8 +97,8 @@ def grouped_gemm_masked(a, b, counts, out=None, **launch):
     out, z, i = _finish(name, a, x, out, shape, "counts", counts, x.shape[0])
     arrays.require_device(("a", x), {"b": y, "counts": i, "out": z}, name)
     if 0 not in shape:
-        result = arrays.boxed(out)
-        masked_kernel(arrays.boxed(a), arrays.boxed(b), result, counts, **launch)
+        result = arrays.boxed(out, z)
+        masked_kernel(arrays.boxed(a, x), arrays.boxed(b, y), result, counts, **launch)
         if result is not out:
             out[...] = result
     return out
