@@ -11,6 +11,7 @@ import tileloom as tl
 from support import CudaArray, make_torch
 from tileloom.dispatch import compiled as compiled_module
 from tileloom.dispatch import function as function_module
+from tileloom.frontend.generate import generate
 
 ELEMENTS = {"bf16": 2, "f16": 2, "f32": 4, "i32": 4}
 
@@ -145,6 +146,23 @@ def test_views(fake, monkeypatch, stub):
     tall, = tensors(torch, 0x5000, shape=(7, 64), dtype="bfloat16")
     copy(tall, b, 0.125)
     assert len(stub) == count, "the other extent is not"
+
+
+def test_new_shapes_do_not_visit_the_source_again(fake, monkeypatch, stub):
+    torch, copy = make_torch(monkeypatch), copy_kernel()
+    visits = []
+    monkeypatch.setattr(function_module, "generate", lambda *arguments: visits.append(arguments) or generate(*arguments))
+    for rows in (100, 200, 300):
+        for columns in (64, 32):
+            a, b = tensors(torch, 0x5000, 0x9000, shape=(rows, columns), dtype="bfloat16")
+            copy(a, b, 0.5)
+            assert f"!tile.desc<64x{columns}xbf16>" in copy._program(copy_facts(a, b, copy), {}, None).text
+    assert len(stub) == 2 and len(visits) == 2, "one program for each number of columns"
+
+
+def copy_facts(a, b, copy):
+    from tileloom.dispatch import facts
+    return {p.name: facts.of_value(p, value, p.name) for p, value in zip(copy.parameters, (a, b, 0.5, 64))}
 
 
 def test_other_holders_of_memory(fake, stub):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tileloom as tl
+from tileloom import sim
 
 
 @tl.jit
@@ -74,8 +75,10 @@ CASES = ["add", "mixed", "divide", "extremes", "where", "exponential", "logarith
          "integer"]
 
 
-@pytest.mark.xfail(raises=tl.CompilationError, strict=False, reason="some operations have no lowering yet")
-@pytest.mark.parametrize("case", CASES)
+RACE = pytest.mark.xfail(raises=sim.KernelFault, strict=False, reason="two conversions share scratch memory without a barrier between them")
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, marks=RACE) if case == "index" else case for case in CASES])
 def test_arithmetic(case):
     rng = np.random.default_rng(len(case))
     x, y = rng.standard_normal((2, 128, 64)).astype(np.float32)

@@ -6,7 +6,9 @@ import pytest
 import tileloom as tl
 from dsl import ops, plain, tile
 
-pending = pytest.mark.xfail(raises=tl.CompilationError, strict=False, reason="plain kernels do not compile yet")
+# A refusal is expected, a wrong result is not.
+products = pytest.mark.xfail(raises=tl.CompilationError, strict=False, reason="products of tiles loaded through pointers do not compile yet")
+while_loops = pytest.mark.xfail(raises=tl.CompilationError, strict=False, reason="while loops do not compile yet")
 
 
 @tl.jit
@@ -64,7 +66,7 @@ def test_matmul_text():
     assert "tensor<64x32xi64>" not in loop, "offsets of tiles stay 32-bit"
 
 
-@pending
+@products
 @pytest.mark.parametrize("m, n, k", [(64, 64, 32), (100, 72, 48)])
 def test_matmul(m, n, k):
     rng = np.random.default_rng(m)
@@ -90,7 +92,6 @@ def test_persistent_softmax_text():
     assert "tile.num_programs dim(0)" in text and "{tile.num_stages = 4 : i32}" in text
 
 
-@pending
 def test_persistent_softmax():
     rng = np.random.default_rng(0)
     x = rng.standard_normal((7, 200)).astype(np.float32)
@@ -106,7 +107,6 @@ def add(x, y, out, n, BLOCK: tl.constexpr):
     tl.store(out + at, tl.load(x + at, at < n) + tl.load(y + at, at < n), at < n)
 
 
-@pending
 @pytest.mark.parametrize("n", [1, 255, 1000])
 def test_add(n):
     x, y = np.random.default_rng(n).standard_normal((2, n)).astype(np.float32)
@@ -123,7 +123,6 @@ def copy_through_descriptors(a, b, M, N, BM: tl.constexpr, BN: tl.constexpr):
     target.store([m, n], source.load([m, n]) * 2)
 
 
-@pending
 def test_descriptors():
     a = np.random.default_rng(0).standard_normal((100, 72)).astype(np.float16)
     b = np.full_like(a, np.nan)
@@ -137,7 +136,6 @@ def histogram(x, counts, n, BLOCK: tl.constexpr):
     tl.atomic_add(counts + tl.load(x + at, at < n, other=0), 1, mask=at < n)
 
 
-@pending
 def test_atomics():
     x = np.random.default_rng(0).integers(0, 16, 500).astype(np.int32)
     counts = np.zeros(16, np.int32)
@@ -166,7 +164,7 @@ def row_statistics(x, out, n, BLOCK: tl.constexpr):
     tl.store(out + 3, steps)
 
 
-@pending
+@while_loops
 def test_row_statistics():
     x = np.random.default_rng(0).standard_normal(100).astype(np.float32)
     out = np.full(4, np.nan, np.float32)

@@ -41,15 +41,20 @@ class Tensor(namedtuple("Tensor", "dtype shape strides address device")):
     __slots__ = ()
 
 
+_torch_types = {}  # torch's types to those of the language; False for what it has not
+
+
 def tensor_of(value, where):
     """The Tensor of a torch tensor, an array, or a holder of an array interface or DLPack; None if `value` is none of these."""
     if isinstance(value, Tensor):
         return value
     if hasattr(value, "data_ptr") and hasattr(value, "stride"):
-        name = str(value.dtype).split(".")[-1]
-        if name not in dtypes._ALIASES:
+        dtype = _torch_types.get(value.dtype)
+        if dtype is None:
+            dtype = _torch_types[value.dtype] = dtypes._ALIASES.get(str(value.dtype).split(".")[-1], False)
+        if not dtype:
             raise ArgumentError(f"{where}: element type {value.dtype} is not supported; needed one of {', '.join(t.name for t in dtypes.ALL)}")
-        return Tensor(dtypes.named(name), tuple(value.shape), tuple(value.stride()), value.data_ptr(), value.get_device())
+        return Tensor(dtype, tuple(value.shape), tuple(value.stride()), value.data_ptr(), value.get_device())
     element = getattr(value, "element", None)  # sim.Element: an array with a meaning
     if element is not None and hasattr(value, "array"):
         found = tensor_of(value.array, where)

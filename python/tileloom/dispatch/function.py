@@ -64,6 +64,7 @@ class JITFunction:
         self._lock = threading.RLock()
         self.static = frozenset()  # (view, axis) pairs that programs so far have as constants
         self._variants = {}
+        self._programs, self._extents = {}, frozenset()  # tile programs, and the extents that they depend on
         self._compiled = {}  # by tile text: variants are found anew when view extents become constants
         self._entry = None
 
@@ -130,13 +131,33 @@ class JITFunction:
     def _where(self, parameter):
         return f"kernel '{self.__name__}', argument {parameter.index} '{parameter.name}'"
 
+    def _program(self, known, constants, schedule):
+        """The tile program, from memory if only extents that it does not depend on have changed."""
+        own = {**known, **{name: facts.constant(value) for name, value in constants.items()}}
+
+        def name():
+            return (repr(schedule), *(self._identity(parameter.name, own[parameter.name]) for parameter in self.parameters))
+        key = name()
+        found = self._programs.get(key)
+        if found is None:
+            program = generate(self, own, schedule)
+            if not program.static <= self._extents:  # names of programs have to tell these apart from now on
+                self._extents |= program.static
+                self._programs.clear()
+            found = self._programs[name()] = program
+        return found
+
+    def _identity(self, name, fact):
+        """A fact without the extents that no program so far depends on. Constants of different types are different."""
+        extents = fact.extents and tuple(extent if (name, axis) in self._extents else None for axis, extent in enumerate(fact.extents))
+        return fact._replace(extents=extents), type(fact.value)
+
     def _compile(self, known, values, schedule, target, options, memory, assemble=True):
         """known: facts of all parameters but those left to the host's choice. memory: kernels by what they were compiled from."""
         made = {}
 
         def attempt(constants, schedule=schedule):
-            own = {**known, **{name: facts.constant(value) for name, value in constants.items()}}
-            program = generate(self, own, schedule)
+            program = self._program(known, constants, schedule)
             name = program.text, target, repr(options), assemble
             found = memory.get(name)
             if found is None:
@@ -148,7 +169,7 @@ class JITFunction:
             return attempt({})
 
         def emit(constants):
-            return generate(self, {**known, **{name: facts.constant(value) for name, value in constants.items()}}, None)
+            return self._program(known, constants, None)
 
         def combined(own):
             return {**own, **(schedule or {})} if own and not isinstance(schedule, str) else schedule

@@ -66,23 +66,26 @@ def as_dtype(value, kernel, name):
         raise ArgumentError(f"{kernel}: '{name}' is {value!r}; needed an element type") from None
 
 
-def fits(value, name="tensor"):
-    """Whether hardware copies can take a tensor: address and rows at multiples of 16 bytes, the last stride 1."""
-    tensor = facts.tensor_of(value, name)
+def fits(tensor):
+    """Whether hardware copies can take a tensor (of facts): address and rows at multiples of 16 bytes, the last stride 1."""
     size = tensor.dtype.itemsize
-    pairs = list(zip(tensor.shape, tensor.strides))
-    return (tensor.address % 16 == 0 and all(step * size % 16 == 0 for extent, step in pairs[:-1] if extent > 1) and
-            (not pairs or pairs[-1][1] == 1 or pairs[-1][0] <= 1))
+    if tensor.address % 16 or (tensor.shape and tensor.strides[-1] != 1 and tensor.shape[-1] > 1):
+        return False
+    return all(step * size % 16 == 0 for extent, step in zip(tensor.shape[:-1], tensor.strides) if extent > 1)
 
 
-def boxed(value, fill=True):
-    """`value` if hardware copies can take it, else a copy with padded rows. fill=False: the same without its elements."""
-    if fits(value):
+def boxed(value, tensor, fill=True):
+    """`value`, whose facts are `tensor`, if hardware copies can take it; else a copy with padded rows. fill=False: without its elements."""
+    if fits(tensor):
         return value
-    tensor = facts.tensor_of(value, "tensor")
     step = 16 // tensor.dtype.itemsize
     padded = empty(value, (*tensor.shape[:-1], -(-tensor.shape[-1] // step) * step), tensor.dtype)
     result = padded[..., :tensor.shape[-1]]
     if fill:
         result[...] = value
     return result
+
+
+def transposed(tensor):
+    """The facts of the transposed tensor."""
+    return tensor._replace(shape=tensor.shape[::-1], strides=tensor.strides[::-1])

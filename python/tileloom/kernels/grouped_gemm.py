@@ -18,18 +18,17 @@ def product(a: tl.view, b: tl.view, row, column, e, BM: tl.constexpr, BN: tl.con
 @tl.jit
 def contiguous_kernel(a: tl.view, b: tl.view, c: tl.view, labels, BM: tl.constexpr = 128, BN: tl.constexpr = tl.auto,
                       BK: tl.constexpr = tl.auto):
-    """c[i] = a[i] @ b[labels[i]]^T. All labels of a block of BM rows are equal, or -1: those rows are not written."""
+    """c[i] = a[i] @ b[labels[i]]^T. The labels of a block of BM rows are equal, or -1 at its end: those rows are not written."""
     M, N = c.shape
     for m, n in tl.tiles((M, BM), (N, BN)):
         e = tl.load(labels + m)
         if e >= 0:
             result = product(a, b, m, n, e, BM, BN, BK, False).to(c.dtype)
             rows, columns = m + tl.arange(0, BM), n + tl.arange(0, BN)
-            valid = tl.load(labels + rows, rows < M, 0) >= 0
-            if tl.min(valid.to(tl.int32), 0) > 0:
+            if tl.load(labels + tl.minimum(m + BM, M) - 1) >= 0:
                 c.store([m, n], result)
             else:
-                mask = (valid & (rows < M))[:, None] & (columns < N)[None, :]
+                mask = (tl.load(labels + rows, rows < M, -1) >= 0)[:, None] & (columns < N)[None, :]
                 tl.store(c.ptr + rows[:, None] * c.stride(0) + columns[None, :], result, mask)
 
 
@@ -75,14 +74,14 @@ def _finish(name, a, x, out, shape, index_name, index, length):
 
 def grouped_gemm_contiguous(a, b, labels, out=None, **launch):
     """a [M, K], b [groups, N, K], labels [M] in int32: out[i] = a[i] @ b[labels[i]]^T, [M, N]. Blocks of 128 rows belong to one group: their
-    first label is the group's, and the others are equal to it or -1. Rows with -1 are left as they are in `out`."""
+    labels are equal, or -1 (padding) from some row on. Rows with -1 are left as they are in `out`."""
     name = "grouped_gemm_contiguous"
     x, y = _check(name, a, b, 2)
     out, z, i = _finish(name, a, x, out, (x.shape[0], y.shape[1]), "labels", labels, x.shape[0])
     arrays.require_device(("a", x), {"b": y, "labels": i, "out": z}, name)
     if x.shape[0] and y.shape[1]:
-        result = arrays.boxed(out)
-        contiguous_kernel(arrays.boxed(a), arrays.boxed(b), result, labels, **launch)
+        result = arrays.boxed(out, z)
+        contiguous_kernel(arrays.boxed(a, x), arrays.boxed(b, y), result, labels, **launch)
         if result is not out:
             out[...] = result
     return out
@@ -98,8 +97,8 @@ def grouped_gemm_masked(a, b, counts, out=None, **launch):
     out, z, i = _finish(name, a, x, out, shape, "counts", counts, x.shape[0])
     arrays.require_device(("a", x), {"b": y, "counts": i, "out": z}, name)
     if 0 not in shape:
-        result = arrays.boxed(out)
-        masked_kernel(arrays.boxed(a), arrays.boxed(b), result, counts, **launch)
+        result = arrays.boxed(out, z)
+        masked_kernel(arrays.boxed(a, x), arrays.boxed(b, y), result, counts, **launch)
         if result is not out:
             out[...] = result
     return out
