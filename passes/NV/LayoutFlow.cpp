@@ -21,7 +21,25 @@ bool tileloom::nv::isLeaf(Operation *op) {
   return op && isa<arith::ConstantOp, nv::SplatOp, nv::IndexOp, ub::PoisonOp>(op);
 }
 
+/// What operand A of a product is made from: where its elements are wider (or masks) the fragment
+/// of that width would be another one, so they take the accumulator's, which has the same rows and
+/// from which narrowing needs no exchange.
+static Attribute sourceOfOperand(Value value, Attribute layout) {
+  auto accumulator = [&](nv::WgmmaAAttr a) {
+    return nv::WgmmaAccAttr::get(layout.getContext(), a.getWarps());
+  };
+  if (auto slice = dyn_cast_or_null<nv::SliceAttr>(layout))
+    if (auto a = dyn_cast<nv::WgmmaAAttr>(slice.getParent()))
+      return nv::SliceAttr::get(layout.getContext(), slice.getDim(), accumulator(a));
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  unsigned bits = type ? tile::elementBits(type.getElementType()) : 0;
+  if (auto a = dyn_cast_or_null<nv::WgmmaAAttr>(layout); a && (bits == 1 || bits > 16))
+    return accumulator(a);
+  return layout;
+}
+
 void LayoutFlow::assign(Value value, Attribute layout) {
+  layout = sourceOfOperand(value, layout);
   if (layout && isTile(value) && layouts.insert({value, layout}).second)
     worklist.push_back(value);
 }
