@@ -21,9 +21,9 @@ bool tileloom::nv::isLeaf(Operation *op) {
   return op && isa<arith::ConstantOp, nv::SplatOp, nv::IndexOp, ub::PoisonOp>(op);
 }
 
-/// What operand A of a product is made from: where its elements are wider (or masks) the fragment
-/// of that width would be another one, so they take the accumulator's, which has the same rows and
-/// from which narrowing needs no exchange.
+/// Operand A of a product has its own fragments where it is read from shared memory. What is
+/// computed for it has the accumulator's instead: the same rows, one order of registers at every
+/// width, and a conversion without an exchange just before the product.
 static Attribute sourceOfOperand(Value value, Attribute layout) {
   auto accumulator = [&](nv::WgmmaAAttr a) {
     return nv::WgmmaAccAttr::get(layout.getContext(), a.getWarps());
@@ -31,11 +31,8 @@ static Attribute sourceOfOperand(Value value, Attribute layout) {
   if (auto slice = dyn_cast_or_null<nv::SliceAttr>(layout))
     if (auto a = dyn_cast<nv::WgmmaAAttr>(slice.getParent()))
       return nv::SliceAttr::get(layout.getContext(), slice.getDim(), accumulator(a));
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  unsigned bits = type ? tile::elementBits(type.getElementType()) : 0;
-  if (auto a = dyn_cast_or_null<nv::WgmmaAAttr>(layout); a && (bits == 1 || bits > 16))
-    return accumulator(a);
-  return layout;
+  auto a = dyn_cast_or_null<nv::WgmmaAAttr>(layout);
+  return a && !value.getDefiningOp<nv::LocalLoadOp>() ? Attribute(accumulator(a)) : layout;
 }
 
 void LayoutFlow::assign(Value value, Attribute layout) {
