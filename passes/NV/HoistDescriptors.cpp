@@ -3,7 +3,8 @@
 // In: kernel arguments of type !tile.desc, used by copies whose views have layouts. Out: each such
 // argument has `nv.tensor_map` = {box innermost first, swizzle in bytes, element}; the function has
 // `tileloom.recipe` (docs/recipe.md). The box and swizzle follow from the views' layouts, which all
-// uses of a descriptor must share.
+// uses of a descriptor must share. A descriptor that nothing uses stays an argument of the recipe, and
+// is no parameter of the kernel: without a use its box and swizzle are not known.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -15,6 +16,7 @@
 #include "tileloom/Analysis/TileLayouts.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/BitVector.h"
 
 namespace tileloom::nv {
 #define GEN_PASS_DEF_NVHOISTDESCRIPTORS
@@ -90,9 +92,6 @@ struct RecipeBuilder {
       boxes = *own;
       first = user;
     }
-    if (!layout)
-      return function.emitOpError("argument ")
-             << argument.getArgNumber() << ": expected a use of the descriptor";
     SmallVector<int64_t> box(boxes.front().extents.begin(), boxes.front().extents.end());
     // Put the unit dimensions of the descriptor back (innermost first).
     SmallVector<int64_t> full;
@@ -113,6 +112,8 @@ struct RecipeBuilder {
 
   LogicalResult build() {
     SmallVector<Attribute> arguments, parameters;
+    // The host passes the tensor; no parameter of the kernel stands for it.
+    llvm::BitVector unused(function.getNumArguments());
     for (BlockArgument argument : function.getArguments()) {
       unsigned index = argument.getArgNumber();
       std::string name = "arg" + std::to_string(index);
@@ -120,15 +121,19 @@ struct RecipeBuilder {
         name = named.str();
       Type type = argument.getType();
       if (auto desc = dyn_cast<tile::DescType>(type)) {
-        FailureOr<DictionaryAttr> map = tensorMap(argument);
-        if (failed(map))
-          return failure();
-        function.setArgAttr(index, nv::tensorMapAttrName, *map);
         if (sharedWith(argument) == index)
           arguments.push_back(
               dictionary({entry("name", text(name)), entry("kind", text("tensor")),
                           entry("element", text(elementName(desc.getElementType()))),
                           entry("rank", integer(desc.getShape().size()))}));
+        if (argument.use_empty()) {
+          unused.set(index);
+          continue;
+        }
+        FailureOr<DictionaryAttr> map = tensorMap(argument);
+        if (failed(map))
+          return failure();
+        function.setArgAttr(index, nv::tensorMapAttrName, *map);
         parameters.push_back(*map);
         continue;
       }
@@ -179,7 +184,7 @@ struct RecipeBuilder {
             {entry("version", integer(1)), entry("kernel", text(function.getSymName())),
              entry("target", text(chip)), entry("arguments", builder.getArrayAttr(arguments)),
              entry("parameters", builder.getArrayAttr(parameters)), entry("launch", geometry)}));
-    return success();
+    return function.eraseArguments(unused);
   }
 };
 

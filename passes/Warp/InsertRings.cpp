@@ -40,19 +40,59 @@ namespace {
 /// Loads that share a buffer's slots.
 struct Tenure {
   SmallVector<tile::LoadOp> loads;
-  SmallVector<Operation *> users; // of the loaded tiles, through transpositions, in program order
+  SmallVector<Operation *> users; // of the loaded tiles, through transposed views
+  StringAttr reader;              // the role of the users
   Value free, ready;              // rings
   Value token;                    // of the using role
 };
 
-/// Operations that use the loaded tile; transpositions are views.
+/// Whether a tile is used where it lies: as an operand of products, directly or transposed (a
+/// transposed view). Any other use reads it to registers.
+bool readsSlot(OpOperand &use) {
+  if (auto dot = dyn_cast<tile::DotOp>(use.getOwner()))
+    return use.get() != dot.getAcc();
+  return isa<tile::TransOp>(use.getOwner()) &&
+         llvm::all_of(use.getOwner()->getUses(), [](OpOperand &next) { return readsSlot(next); });
+}
+
+/// Operations that use the loaded tile; transposed views are not among them.
 void collectUsers(Value value, SmallVectorImpl<Operation *> &users) {
-  for (Operation *user : value.getUsers()) {
-    if (isa<tile::TransOp>(user) &&
-        llvm::all_of(user->getUsers(), [](Operation *next) { return isa<tile::DotOp>(next); }))
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
+    if (isa<tile::TransOp>(user) && readsSlot(use))
       collectUsers(user->getResult(0), users);
     else if (!llvm::is_contained(users, user))
       users.push_back(user);
+  }
+}
+
+/// Makes every transposition a view of shared memory or code in registers, not both.
+void separateTranspositions(Value value) {
+  for (Operation *user : llvm::make_early_inc_range(value.getUsers())) {
+    auto trans = dyn_cast<tile::TransOp>(user);
+    if (!trans)
+      continue;
+    separateTranspositions(trans.getResult());
+    SmallVector<OpOperand *> views;
+    size_t uses = 0;
+    for (OpOperand &use : trans->getUses()) {
+      ++uses;
+      if (readsSlot(use))
+        views.push_back(&use);
+    }
+    if (views.empty() || views.size() == uses)
+      continue;
+    Operation *view = OpBuilder(trans).clone(*trans);
+    for (OpOperand *use : views)
+      use->set(view->getResult(0));
+  }
+}
+
+/// Erases what is left of a load's transposed views.
+void eraseViews(Value value) {
+  for (Operation *user : llvm::make_early_inc_range(value.getUsers())) {
+    eraseViews(user->getResult(0));
+    user->erase();
   }
 }
 
@@ -76,8 +116,8 @@ public:
         products(function, tensorMemory) {}
 
   LogicalResult run() {
-    if (failed(collect()))
-      return failure();
+    separateReaders();
+    collect();
     for (Tenure &tenure : tenures) {
       declare(tenure);
       produce(tenure);
@@ -94,16 +134,36 @@ public:
     products.eraseProducts();
     for (Tenure &tenure : tenures)
       for (tile::LoadOp load : tenure.loads) {
-        for (Operation *user : llvm::make_early_inc_range(load->getUsers()))
-          user->erase(); // transposed views
+        eraseViews(load.getResult());
         load.erase();
       }
     return stores();
   }
 
 private:
-  LogicalResult collect() {
-    LogicalResult result = success();
+  /// Where products are another role's than the code in registers, a tile that both use is loaded
+  /// for each: a slot has one reader, which says when it is free.
+  void separateReaders() {
+    SmallVector<tile::LoadOp> loads;
+    function.walk([&](tile::LoadOp load) { loads.push_back(load); });
+    for (tile::LoadOp load : loads) {
+      separateTranspositions(load.getResult());
+      SmallVector<OpOperand *> others;
+      size_t uses = 0;
+      for (OpOperand &use : load->getUses()) {
+        ++uses;
+        if (!readsSlot(use))
+          others.push_back(&use);
+      }
+      if (!tensorMemory || others.empty() || others.size() == uses)
+        continue;
+      Operation *again = OpBuilder(load).clone(*load);
+      for (OpOperand *use : others)
+        use->set(again->getResult(0));
+    }
+  }
+
+  void collect() {
     function.walk([&](tile::LoadOp load) {
       if (load.use_empty()) {
         load->removeAttr(inAttrName); // nobody waits for it
@@ -111,15 +171,12 @@ private:
       }
       SmallVector<Operation *> users;
       collectUsers(load.getResult(), users);
-      for (Operation *user : users)
-        if (!load->getBlock()->findAncestorOpInBlock(*user) || isa<scf::YieldOp>(user)) {
-          load.emitOpError("value: expected to be used in the iteration that loads it, found it "
-                           "carried to another one");
-          result = failure();
-        }
+      OpOperand &use = *load->getUses().begin();
+      auto reader = tensorMemory && readsSlot(use) ? products.roleOfUser(users.front())
+                                                   : builder.getStringAttr(mathRole);
       for (Tenure &tenure : tenures) {
         bool same = tenure.loads.front()->getBlock() == load->getBlock() &&
-                    tenure.users.size() == users.size() &&
+                    tenure.reader == reader && tenure.users.size() == users.size() &&
                     std::is_permutation(users.begin(), users.end(), tenure.users.begin());
         if (same) {
           tenure.loads.push_back(load);
@@ -129,9 +186,9 @@ private:
       Tenure tenure;
       tenure.loads.push_back(load);
       tenure.users = std::move(users);
+      tenure.reader = reader;
       tenures.push_back(std::move(tenure));
     });
-    return result;
   }
 
   void declare(Tenure &tenure) {
@@ -174,7 +231,7 @@ private:
       if (!first || ancestor->isBeforeInBlock(first))
         first = ancestor;
     }
-    StringAttr role = products.roleOfUser(tenure.users.front());
+    StringAttr role = tenure.reader;
     builder.setInsertionPoint(first);
     Location loc = first->getLoc();
     auto token = in(role, AcquireOp::create(builder, loc, tenure.ready));
@@ -182,16 +239,18 @@ private:
     SlotOp slot = slotOf(loc, token, tenure);
     in(role, slot);
     for (auto [load, view] : llvm::zip(tenure.loads, slot.getViews())) {
-      SmallVector<Operation *> others;
-      bool registers = products.operandInRegisters(load);
-      for (Operation *user : llvm::make_early_inc_range(load->getUsers()))
-        if (registers || !isa<tile::DotOp, tile::TransOp>(user))
-          others.push_back(user);
+      SmallVector<OpOperand *> others;
+      for (OpOperand &use : load->getUses())
+        if (!readsSlot(use))
+          others.push_back(&use);
+      if (others.empty() && products.operandInRegisters(load))
+        for (OpOperand &use : load->getUses())
+          others.push_back(&use);
       if (!others.empty()) {
         auto value =
             in(role, nv::LocalLoadOp::create(builder, load.getLoc(), load.getType(), view));
-        for (Operation *user : others)
-          user->replaceUsesOfWith(load.getResult(), value.getResult());
+        for (OpOperand *use : others)
+          use->set(value.getResult());
         read[tenure.token] = value;
       }
       products.setMemory(load.getResult(), view);

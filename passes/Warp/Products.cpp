@@ -119,9 +119,10 @@ FailureOr<Value> ProductLowering::memoryOf(OpBuilder &builder, Value operand) {
   if (Value view = memory.lookup(operand))
     return view;
   if (auto trans = operand.getDefiningOp<tile::TransOp>()) {
-    if (Value view = memory.lookup(trans.getSource())) {
+    FailureOr<Value> view = memoryOf(builder, trans.getSource());
+    if (succeeded(view)) {
       auto type = cast<RankedTensorType>(operand.getType());
-      return Value(nv::MemDescTransOp::create(builder, trans.getLoc(), memoryType(type), view));
+      return Value(nv::MemDescTransOp::create(builder, trans.getLoc(), memoryType(type), *view));
     }
   }
   return failure();
@@ -182,7 +183,7 @@ Operation *ProductLowering::endOf(Operation *user, Value token, warp::ReleaseKin
   // Did the product read the slot, or registers loaded from it?
   Operation *product = tensorMemory ? end : end->getOperand(0).getDefiningOp();
   for (Value operand : product->getOperands()) {
-    if (auto trans = operand.getDefiningOp<nv::MemDescTransOp>())
+    while (auto trans = operand.getDefiningOp<nv::MemDescTransOp>())
       operand = trans.getSource();
     auto slot = operand.getDefiningOp<warp::SlotOp>();
     if (slot && slot.getToken() == token) {

@@ -113,15 +113,52 @@ func.func @chain(%Q: !tile.desc<64x64xbf16>, %K: !tile.desc<64x64xbf16>, %V: !ti
 
 // -----
 
+// A tile that goes to another iteration does so in registers.
+// CHECK-LABEL: func.func @carried
+// CHECK: scf.for
+// CHECK: nv.tma.load
+// CHECK: %[[A:.*]] = nv.local_load
+// CHECK-NEXT: warp.release
+// CHECK-NEXT: scf.yield %[[A]]
 func.func @carried(%A: !tile.desc<64x64xf32>, %D: !tile.desc<64x64xf32>, %n: i32) attributes {tile.kernel} {
   %c0 = arith.constant 0 : i32
   %c64 = arith.constant 64 : i32
   %zero = arith.constant dense<0.0> : tensor<64x64xf32>
   %last = scf.for %i = %c0 to %n step %c64 iter_args(%before = %zero) -> tensor<64x64xf32> : i32 {
-    // expected-error @+1 {{value: expected to be used in the iteration that loads it, found it carried to another one}}
     %a = tile.load %A[%i, %i] : !tile.desc<64x64xf32> -> tensor<64x64xf32>
     scf.yield %a : tensor<64x64xf32>
   }
   tile.store %last to %D[%c0, %c0] : tensor<64x64xf32>, !tile.desc<64x64xf32>
+  return
+}
+
+// -----
+
+// A transposed tile is code in registers for the store, and a view for the product; the sum's first value is read to
+// registers, although the product uses it.
+// CHECK-LABEL: func.func @two_uses
+// CHECK: %[[SLOT:.*]] = warp.slot {{.*}}warp.in = "math"
+// CHECK: %[[TILE:.*]] = nv.local_load %[[SLOT]]
+// CHECK: %[[T:.*]] = tile.trans %[[TILE]]
+// CHECK: %[[SLOTS:.*]]:2 = warp.slot {{.*}}warp.in = "math"
+// CHECK: %[[C:.*]] = nv.local_load %[[SLOTS]]#1
+// CHECK: %[[VIEW:.*]] = nv.memdesc.trans %[[SLOT]]
+// CHECK: nv.wgmma %[[SLOTS]]#0, %[[VIEW]] acc(%[[C]])
+// CHECK: warp.store %[[T]]
+//
+// Where the product is another role's, what both use is loaded for each.
+// TMEM-LABEL: func.func @two_uses
+// TMEM-COUNT-4: nv.tma.load
+// TMEM: nv.tcgen05.mma
+func.func @two_uses(%A: !tile.desc<64x64xbf16>, %C: !tile.desc<64x64xf32>, %D: !tile.desc<64x64xf32>, %E: !tile.desc<64x64xbf16>)
+    attributes {tile.kernel} {
+  %c0 = arith.constant 0 : i32
+  %a = tile.load %A[%c0, %c0] : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+  %b = tile.load %A[%c0, %c0] : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+  %t = tile.trans %b : tensor<64x64xbf16> -> tensor<64x64xbf16>
+  %c = tile.load %C[%c0, %c0] : !tile.desc<64x64xf32> -> tensor<64x64xf32>
+  %d = tile.dot %a, %t acc(%c) : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+  tile.store %d to %D[%c0, %c0] : tensor<64x64xf32>, !tile.desc<64x64xf32>
+  tile.store %t to %E[%c0, %c0] : tensor<64x64xbf16>, !tile.desc<64x64xbf16>
   return
 }
