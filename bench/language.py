@@ -1,6 +1,6 @@
 """The kernel library (ordinary programs in the language, no hand-written schedule) on a Hopper GPU, beside cuBLAS, cuDNN, torch's grouped
-product and Triton, in one process. Results are checked first (fp64 on sampled rows; outputs poisoned with NaN), then timed interleaved with the
-L2 cache flushed between launches; medians.
+product and Triton, in one process. Results are checked first (fp64 on sampled rows; outputs poisoned with NaN), then timed as replays of CUDA
+graphs of one launch, interleaved, with the L2 cache flushed before each; medians.
 
     bench/language.py [--json bench/results/h200-language.json] [--only gemm,attention,grouped,softmax,layer_norm] [--search] [--repeats N]
 
@@ -24,7 +24,7 @@ sys.path.insert(0, os.path.join(ROOT, "bench"))
 
 import torch  # noqa: E402
 from tileloom import kernels  # noqa: E402
-from programs import check, median_times, relative_error  # noqa: E402
+from programs import check, relative_error  # noqa: E402
 
 GEMM_SHAPES = [(8192, 8192, 8192), (4096, 4096, 4096), (16384, 16384, 16384)]
 GEMM_SHAPES += [(m, n, k) for m in (4096, 128, 64)
@@ -52,6 +52,35 @@ ATTENTION_SEARCH = {  # head dimension: (BM, BN, schedule)
 def name_of(candidate):
     *tile, schedule = candidate
     return "x".join(map(str, tile)) + "".join(f" {key}={value}" for key, value in schedule.items())
+
+
+def median_times(functions, repeats):
+    """Milliseconds by name: replays of one captured launch each, so that no host is measured; interleaved, L2 flushed before each."""
+    flush = torch.empty(256 << 20, dtype=torch.uint8, device="cuda")
+    graphs, events = {}, {name: [] for name in functions}
+    side = torch.cuda.Stream()
+    for name, function in functions.items():
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            for _ in range(2):
+                function()
+        torch.cuda.current_stream().wait_stream(side)
+        torch.cuda.synchronize()
+        graphs[name] = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graphs[name]):
+            function()
+        for _ in range(2):
+            graphs[name].replay()
+    for _ in range(repeats):
+        for name, graph in graphs.items():
+            flush.zero_()
+            start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            start.record()
+            graph.replay()
+            end.record()
+            events[name].append((start, end))
+    torch.cuda.synchronize()
+    return {name: sorted(a.elapsed_time(b) for a, b in pairs)[len(pairs) // 2] for name, pairs in events.items()}
 
 
 class Bench:

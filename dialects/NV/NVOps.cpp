@@ -210,7 +210,8 @@ LogicalResult ReduceOp::verify() {
   if (source.getRank() == 1) {
     if (getResult().getType() != source.getElementType())
       return emitOpError("result: expected a scalar ")
-             << source.getElementType() << " (of a tile of rank 1), found " << getResult().getType();
+             << source.getElementType() << " (of a tile of rank 1), found "
+             << getResult().getType();
     return success();
   }
   SmallVector<int64_t> expected(source.getShape());
@@ -340,9 +341,9 @@ LogicalResult CpAsyncOp::verify() {
            << shapeText(getOffset().getType().getShape()) << " and " << shapeText(view.getShape());
   if (view.getSpace() != MemorySpace::Smem)
     return emitOpError("view space: expected shared memory, found tensor memory");
-  return verifyPlaces(*this,
-                      RankedTensorType::get(getOffset().getType().getShape(), view.getElementType()),
-                      getOffset().getType(), getMask());
+  return verifyPlaces(
+      *this, RankedTensorType::get(getOffset().getType().getShape(), view.getElementType()),
+      getOffset().getType(), getMask());
 }
 
 LogicalResult FoldOp::verify() {

@@ -109,7 +109,8 @@ static AxisInfo comparisonOf(arith::CmpIOp op, const AxisInfo &a, const AxisInfo
   const AxisInfo &x = boundRight ? a : b, &bound = boundRight ? b : a;
   for (size_t dim = 0; dim < info.rank(); ++dim) {
     int64_t group = std::gcd(x.contiguity[dim], bound.constancy[dim]);
-    group = std::gcd(group, std::gcd(x.divisibilityOf(dim, group), bound.divisibilityOf(dim, group)));
+    group =
+        std::gcd(group, std::gcd(x.divisibilityOf(dim, group), bound.divisibilityOf(dim, group)));
     info.constancy[dim] = std::max(info.constancy[dim], group);
   }
   return info;

@@ -13,9 +13,7 @@ using layout::RegisterLayout;
 using layout::SharedLayout;
 using llvm::Expected;
 
-unsigned tileloom::scratchBits(Type element) {
-  return std::max(8u, tile::elementBits(element));
-}
+unsigned tileloom::scratchBits(Type element) { return std::max(8u, tile::elementBits(element)); }
 
 Expected<layout::ReducePlan> tileloom::reducePlanOf(RankedTensorType source, unsigned dim) {
   Expected<RegisterLayout> layout = registerLayout(source);
@@ -29,8 +27,8 @@ Expected<layout::ReducePlan> tileloom::reducePlanOf(RankedTensorType source, uns
   return layout::reducePlan(*row, 1);
 }
 
-/// How many places of an index (lane or warp) lie along `dim`, as neighbours of `unit` elements, and
-/// how far apart they are.
+/// How many places of an index (lane or warp) lie along `dim`, as neighbours of `unit` elements,
+/// and how far apart they are.
 static std::optional<std::pair<int64_t, int64_t>>
 placesAlong(llvm::function_ref<int64_t(unsigned)> indexAt, unsigned bits, int64_t unit) {
   int64_t count = 1, stride = 1;
@@ -255,8 +253,7 @@ Expected<int64_t> tileloom::scratchBytes(Operation *op) {
   if (auto reshape = dyn_cast<nv::ReshapeOp>(op)) {
     if (reshapeInThread(reshape))
       return 0;
-    return reshape.getType().getNumElements() *
-           scratchBits(reshape.getType().getElementType()) / 8;
+    return reshape.getType().getNumElements() * scratchBits(reshape.getType().getElementType()) / 8;
   }
   return 0;
 }

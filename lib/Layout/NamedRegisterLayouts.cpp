@@ -226,8 +226,8 @@ static Error checkMmaWarps(StringRef what, unsigned rows, unsigned columns) {
   return Error::success();
 }
 
-/// Warps side by side along M, 16 rows each, then `columnWarps` along N, each a step of `columnStep`
-/// (none: copies).
+/// Warps side by side along M, 16 rows each, then `columnWarps` along N, each a step of
+/// `columnStep` (none: copies).
 static Expected<RegisterLayout> buildOverWarps(CoreBuilder core, StringRef what,
                                                ArrayRef<int64_t> shape, unsigned warps,
                                                unsigned columnWarps, int64_t columns,

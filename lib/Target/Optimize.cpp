@@ -1,9 +1,9 @@
 //===- Optimize.cpp - The LLVM IR pipeline --------------------------------------------------===//
 //
 // A pipeline of our own at the upper levels: kernels come as one function of scalars, loads and
-// assembly, so that half of LLVM's default pipeline (inlining, memory and vectoriser passes, repeated
-// clean-ups) finds nothing. It leaves the same code for ptxas, up to a few instructions, in half the
-// time. Other levels, and vectorisers if asked for, take the default one.
+// assembly, so that half of LLVM's default pipeline (inlining, memory and vectoriser passes,
+// repeated clean-ups) finds nothing. It leaves the same code for ptxas, up to a few instructions,
+// in half the time. Other levels, and vectorisers if asked for, take the default one.
 //
 //===--------------------------------------------------------------------------------------===//
 

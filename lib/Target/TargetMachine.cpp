@@ -66,8 +66,9 @@ llvm::TargetMachine *getTargetMachine(const Chip &chip, unsigned optLevel, std::
   if (!target)
     return nullptr;
   llvm::TargetOptions options;
-  auto level = optLevel >= 3   ? llvm::CodeGenOptLevel::Aggressive
-               : optLevel == 2 ? llvm::CodeGenOptLevel::Default
+  // The aggressive level has full GVN where the default one has early CSE, twice, after a pipeline
+  // that ends with it: ptxas makes the same code of both.
+  auto level = optLevel >= 2   ? llvm::CodeGenOptLevel::Default
                : optLevel == 1 ? llvm::CodeGenOptLevel::Less
                                : llvm::CodeGenOptLevel::None;
   std::unique_ptr<llvm::TargetMachine> machine(

@@ -1,7 +1,7 @@
 //===- ClusterPatterns.cpp - CTAs of a cluster --------------------------------------------===//
 //
-// nv.cta_rank, nv.program_id, nv.num_programs, nv.mbarrier.arrive_at, nv.warp_sync and nv.tcgen05.commit to NVVM. Remote mbarriers
-// are named by mapa, in the shared::cluster window.
+// nv.cta_rank, nv.program_id, nv.num_programs, nv.mbarrier.arrive_at, nv.warp_sync and
+// nv.tcgen05.commit to NVVM. Remote mbarriers are named by mapa, in the shared::cluster window.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -64,10 +64,9 @@ template <typename Op, typename X, typename Y, typename Z> struct GridPattern : 
     Type i32 = rewriter.getI32Type();
     Location loc = op.getLoc();
     LLVM::ConstantRangeAttr range;
-    rewriter.replaceOp(op, op.getAxis() == 0 ? X::create(rewriter, loc, i32, range).getResult()
-                           : op.getAxis() == 1
-                               ? Y::create(rewriter, loc, i32, range).getResult()
-                               : Z::create(rewriter, loc, i32, range).getResult());
+    rewriter.replaceOp(op, op.getAxis() == 0   ? X::create(rewriter, loc, i32, range).getResult()
+                           : op.getAxis() == 1 ? Y::create(rewriter, loc, i32, range).getResult()
+                                               : Z::create(rewriter, loc, i32, range).getResult());
     return success();
   }
 };
@@ -166,6 +165,6 @@ struct CommitPattern : OpPattern<nv::Tcgen05CommitOp> {
 
 void tileloom::emit::populateClusterPatterns(TileTypeConverter &converter,
                                              RewritePatternSet &patterns) {
-  patterns.add<CtaRankPattern, ProgramIdPattern, NumProgramsPattern, WarpSyncPattern, ArriveAtPattern, CommitPattern>(
-      converter, patterns.getContext());
+  patterns.add<CtaRankPattern, ProgramIdPattern, NumProgramsPattern, WarpSyncPattern,
+               ArriveAtPattern, CommitPattern>(converter, patterns.getContext());
 }

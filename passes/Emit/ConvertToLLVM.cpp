@@ -1,8 +1,9 @@
 //===- ConvertToLLVM.cpp - Scalars and control flow to the LLVM dialect ---------------------===//
 //
-// In: arith, math, ub, cf and func on scalars and short vectors, NVVM operations. Out: LLVM and NVVM
-// operations that translate to LLVM IR. MLIR's own patterns, all in one conversion: apart, each walks
-// and rebuilds thousands of operations for itself, which took half of the emit stage's time.
+// In: arith, math, ub, cf and func on scalars and short vectors, NVVM operations. Out: LLVM and
+// NVVM operations that translate to LLVM IR. MLIR's own patterns, all in one conversion: apart,
+// each walks and rebuilds thousands of operations for itself, which took half of the emit stage's
+// time.
 //
 //===--------------------------------------------------------------------------------------===//
 

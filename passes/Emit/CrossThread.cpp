@@ -117,18 +117,18 @@ Value tileloom::emit::tableEntry(OpBuilder &builder, Location loc, ArrayRef<int6
       bytes |= static_cast<uint64_t>(std::max<int64_t>(0, table[i])) << 8 * (i - first);
     Type i64 = builder.getI64Type();
     Value constant = arith::ConstantIntOp::create(builder, loc, i64, static_cast<int64_t>(bytes));
-    Value shift = arith::ExtUIOp::create(builder, loc, i64,
-                                         math.shiftLeft(math.bitAnd(index, 7), 3));
-    Value entry = math.bitAnd(
-        arith::TruncIOp::create(builder, loc, builder.getI32Type(),
-                                arith::ShRUIOp::create(builder, loc, constant, shift)),
-        255);
+    Value shift =
+        arith::ExtUIOp::create(builder, loc, i64, math.shiftLeft(math.bitAnd(index, 7), 3));
+    Value entry =
+        math.bitAnd(arith::TruncIOp::create(builder, loc, builder.getI32Type(),
+                                            arith::ShRUIOp::create(builder, loc, constant, shift)),
+                    255);
     if (!result) {
       result = entry;
       continue;
     }
-    Value later = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge, index,
-                                        math.i32(first));
+    Value later =
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge, index, math.i32(first));
     result = arith::SelectOp::create(builder, loc, later, entry, result);
   }
   return result;
@@ -154,8 +154,8 @@ SmallVector<Value> tileloom::emit::indicesAlong(OpBuilder &builder, Location loc
     if (!value && (own & threadBits))
       value = math.bitXor(base, math.i32(own));
     else if (!value) // without wrapping, so that widening it leaves base + constant
-      value = own ? arith::AddIOp::create(builder, loc, base, math.i32(own), noWrap).getResult()
-                  : base;
+      value =
+          own ? arith::AddIOp::create(builder, loc, base, math.i32(own), noWrap).getResult() : base;
     values.push_back(value);
   }
   return values;

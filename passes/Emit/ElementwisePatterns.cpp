@@ -51,8 +51,8 @@ bool needsFp32(Operation *op) {
          isa<arith::DivFOp, arith::RemFOp>(op);
 }
 
-/// Conversions between 8-bit floats and wider ones, two at a time: fp32 -> fp8 saturates; fp8 -> fp16
-/// is exact, and so is every format from there. Nothing for other types.
+/// Conversions between 8-bit floats and wider ones, two at a time: fp32 -> fp8 saturates; fp8 ->
+/// fp16 is exact, and so is every format from there. Nothing for other types.
 std::optional<SmallVector<Value>> convertFp8(Operation *op, ValueRange operand,
                                              RankedTensorType result, unsigned registers,
                                              ConversionPatternRewriter &rewriter) {

@@ -12,7 +12,6 @@
 
 #include <map>
 
-
 using namespace mlir;
 using namespace tileloom;
 using namespace tileloom::emit;
@@ -55,11 +54,11 @@ Elements fromWords(OpBuilder &builder, Location loc, ArrayRef<Value> words, Type
   for (Value word : words) {
     if (total < 32)
       word = arith::TruncIOp::create(builder, loc, builder.getIntegerType(total), word);
-    Value vector = LLVM::BitcastOp::create(builder, loc,
-                                           VectorType::get({static_cast<int64_t>(unit)}, type), word);
+    Value vector = LLVM::BitcastOp::create(
+        builder, loc, VectorType::get({static_cast<int64_t>(unit)}, type), word);
     for (unsigned k = 0; k < unit; ++k)
-      elements.push_back(LLVM::ExtractElementOp::create(builder, loc, vector,
-                                                        Scalar{builder, loc}.i32(k)));
+      elements.push_back(
+          LLVM::ExtractElementOp::create(builder, loc, vector, Scalar{builder, loc}.i32(k)));
   }
   return elements;
 }
@@ -112,8 +111,8 @@ Elements shuffle(OpBuilder &builder, Operation *op, const layout::ConversionPlan
       layout::ThreadFunction from;
       for (unsigned bit = 0; bit < 5; ++bit)
         from.laneBases.push_back(round.from[1u << bit] ^ round.from[0]);
-      sent = shuffleIndex(builder, loc, sent,
-                          evaluate(builder, loc, from, position, round.from[0]));
+      sent =
+          shuffleIndex(builder, loc, sent, evaluate(builder, loc, from, position, round.from[0]));
     }
     for (auto [word, lanes] : lanesByEntry(round.receive))
       results[word] = choice.choose(lanes, sent, results[word]);
@@ -164,8 +163,7 @@ template <typename Op> struct ConvertPattern : OpPattern<Op> {
                                                    adaptor.getSource(), plan.registers)});
       return success();
     }
-    Elements elements =
-        unpack(rewriter, loc, op.getSource().getType(), adaptor.getSource());
+    Elements elements = unpack(rewriter, loc, op.getSource().getType(), adaptor.getSource());
     if (plan.kind == layout::ConversionPlan::Shuffle) {
       elements = shuffle(rewriter, op, plan, elements, conversion->to.registersPerThread());
     } else {

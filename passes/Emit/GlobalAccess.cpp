@@ -52,14 +52,15 @@ SmallVector<Value> Words::to(OpBuilder &builder, Location loc, ArrayRef<Value> v
     Value vector = LLVM::BitcastOp::create(
         builder, loc, VectorType::get({static_cast<int64_t>(each)}, scalar), value);
     for (size_t i = 0; i < each; ++i)
-      result.push_back(LLVM::ExtractElementOp::create(builder, loc, vector,
-                                                      Scalar{builder, loc}.i32(i)));
+      result.push_back(
+          LLVM::ExtractElementOp::create(builder, loc, vector, Scalar{builder, loc}.i32(i)));
   }
   return result;
 }
 
 /// pointer + offset * element bytes, in global memory.
-Value tileloom::emit::globalAddress(OpBuilder &builder, Location loc, Value pointer, Value offset, Type element) {
+Value tileloom::emit::globalAddress(OpBuilder &builder, Location loc, Value pointer, Value offset,
+                                    Type element) {
   if (offset.getType().isInteger(32))
     offset = arith::ExtSIOp::create(builder, loc, builder.getI64Type(), offset);
   Type global = LLVM::LLVMPointerType::get(builder.getContext(), 1);
@@ -91,9 +92,9 @@ static std::string cacheSuffix(std::optional<nv::CacheHint> cache) {
 }
 
 /// A predicated load: registers get `others` first. 8-bit words travel in 16-bit registers.
-static SmallVector<Value> loadMasked(OpBuilder &builder, Location loc, const Words &words, Value address,
-                              Value mask, ArrayRef<Value> others, bool invariant,
-                              std::optional<nv::CacheHint> cache) {
+static SmallVector<Value> loadMasked(OpBuilder &builder, Location loc, const Words &words,
+                                     Value address, Value mask, ArrayRef<Value> others,
+                                     bool invariant, std::optional<nv::CacheHint> cache) {
   unsigned registerBits = std::max(16u, words.wordBits);
   Type word = builder.getIntegerType(registerBits);
   std::string text, constraints;
@@ -117,9 +118,9 @@ static SmallVector<Value> loadMasked(OpBuilder &builder, Location loc, const Wor
           std::to_string(next) + "];";
   constraints += "l,b";
   operands.append({address, mask});
-  Type result =
-      n == 1 ? word
-             : Type(LLVM::LLVMStructType::getLiteral(builder.getContext(), SmallVector<Type>(n, word)));
+  Type result = n == 1 ? word
+                       : Type(LLVM::LLVMStructType::getLiteral(builder.getContext(),
+                                                               SmallVector<Type>(n, word)));
   auto assembly = LLVM::InlineAsmOp::create(
       builder, loc, result, operands, text, constraints, /*has_side_effects=*/!invariant,
       /*is_align_stack=*/false, LLVM::TailCallKind::None,
@@ -137,13 +138,12 @@ static SmallVector<Value> loadMasked(OpBuilder &builder, Location loc, const Wor
 }
 
 /// A plain load, which LLVM may move and share.
-static SmallVector<Value> loadPlain(OpBuilder &builder, Location loc, const Words &words, Value address,
-                             bool invariant) {
+static SmallVector<Value> loadPlain(OpBuilder &builder, Location loc, const Words &words,
+                                    Value address, bool invariant) {
   Type unit = words.type(builder);
   if (words.words > 1)
     unit = VectorType::get({static_cast<int64_t>(words.words)}, unit);
-  auto load = LLVM::LoadOp::create(builder, loc, unit, address,
-                                   words.words * words.wordBits / 8);
+  auto load = LLVM::LoadOp::create(builder, loc, unit, address, words.words * words.wordBits / 8);
   load.setInvariant(invariant);
   if (words.words == 1)
     return {load};
@@ -164,15 +164,17 @@ SmallVector<Value> tileloom::emit::loadWords(OpBuilder &builder, Location loc, c
   return loadMasked(builder, loc, words, address, mask, others, invariant, cache);
 }
 
-void tileloom::emit::storeWords(OpBuilder &builder, Location loc, const Words &words, Value address, Value mask,
-                ArrayRef<Value> values, std::optional<nv::CacheHint> cache) {
+void tileloom::emit::storeWords(OpBuilder &builder, Location loc, const Words &words, Value address,
+                                Value mask, ArrayRef<Value> values,
+                                std::optional<nv::CacheHint> cache) {
   if (!mask && cacheSuffix(cache).empty()) {
     Value value = values.front();
     if (words.words > 1) {
       value = LLVM::PoisonOp::create(
           builder, loc, VectorType::get({static_cast<int64_t>(words.words)}, words.type(builder)));
       for (auto [i, word] : llvm::enumerate(values))
-        value = LLVM::InsertElementOp::create(builder, loc, value, word, Scalar{builder, loc}.i32(i));
+        value =
+            LLVM::InsertElementOp::create(builder, loc, value, word, Scalar{builder, loc}.i32(i));
     }
     LLVM::StoreOp::create(builder, loc, value, address, words.words * words.wordBits / 8);
     return;
@@ -185,11 +187,11 @@ void tileloom::emit::storeWords(OpBuilder &builder, Location loc, const Words &w
   SmallVector<Value> operands;
   for (Value value : values) {
     constraints += constraintOf(registerBits).str() + ",";
-    operands.push_back(words.wordBits < registerBits
-                           ? arith::ExtUIOp::create(builder, loc,
-                                                    builder.getIntegerType(registerBits), value)
-                                 .getResult()
-                           : value);
+    operands.push_back(
+        words.wordBits < registerBits
+            ? arith::ExtUIOp::create(builder, loc, builder.getIntegerType(registerBits), value)
+                  .getResult()
+            : value);
   }
   operands.push_back(address);
   constraints += "l";
@@ -211,7 +213,7 @@ static std::string vectorAfter(StringRef vector, StringRef type) {
 }
 
 void tileloom::emit::reduceElements(OpBuilder &builder, Location loc, nv::ReduceKind kind,
-                   ArrayRef<Value> elements, Value address, Value mask) {
+                                    ArrayRef<Value> elements, Value address, Value mask) {
   Type element = elements.front().getType();
   Words words(element, elements.size());
   bool isFloat = isa<FloatType>(element), narrow = tile::elementBits(element) == 16;

@@ -1,8 +1,8 @@
 //===- GlobalAccess.h - Single accesses to global memory -------------------------*- C++ -*-===//
 //
 // A run of neighbouring elements as one load, store or reduction of a thread: plain operations that
-// LLVM may move and share, or assembly under a predicate. As branches, masked accesses would wait for
-// each other.
+// LLVM may move and share, or assembly under a predicate. As branches, masked accesses would wait
+// for each other.
 //
 //===--------------------------------------------------------------------------------------===//
 

@@ -58,8 +58,8 @@ struct GlobalLoadPattern : OpPattern<nv::GlobalLoadOp> {
         other = words.from(rewriter, loc, other);
       }
       Value mask = op.getMask() ? adaptor.getMask()[run[0]] : Value();
-      SmallVector<Value> values = loadWords(rewriter, loc, words, address, mask, other,
-                                            op.getInvariant(), op.getCache());
+      SmallVector<Value> values =
+          loadWords(rewriter, loc, words, address, mask, other, op.getInvariant(), op.getCache());
       for (auto [reg, value] : llvm::zip(run, words.to(rewriter, loc, values)))
         loaded[reg] = value;
     }
@@ -152,7 +152,6 @@ struct GlobalReducePattern : GlobalWritePattern<nv::GlobalReduceOp> {
       reduceElements(builder, loc, op.getKind(), elements.slice(first, step),
                      Scalar{builder, loc}.advance(address, first * bytes), mask);
   }
-
 };
 
 struct AtomicAddPattern : OpPattern<nv::AtomicAddOp> {

@@ -1,8 +1,8 @@
 //===- MmaPatterns.cpp - Products of register tiles as instructions -----------------------===//
 //
 // nv.mma to mma.sync m16n8 (PTX ISA 9.7.14.5): one instruction for each 16 x 8 block of a warp's
-// share and 32 bytes of K, K outermost for each block, so that a block's sums stay in order. Assembly
-// for all types: LLVM has no intrinsics for 8-bit floats.
+// share and 32 bytes of K, K outermost for each block, so that a block's sums stay in order.
+// Assembly for all types: LLVM has no intrinsics for 8-bit floats.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -58,16 +58,15 @@ struct MmaPattern : OpPattern<nv::MmaOp> {
                        aName.str() + "." + bName.str() + "." + type +
                        " {$0, $1, $2, $3}, {$4, $5, $6, $7}, {$8, $9}, {$10, $11, $12, $13};";
     StringRef one = integers ? "r" : "f";
-    std::string constraints = ("=" + one + ",=" + one + ",=" + one + ",=" + one +
-                               ",r,r,r,r,r,r," + one + "," + one + "," + one + "," + one)
+    std::string constraints = ("=" + one + ",=" + one + ",=" + one + ",=" + one + ",r,r,r,r,r,r," +
+                               one + "," + one + "," + one + "," + one)
                                   .str();
     Type element = c.getElementType();
     Type result = LLVM::LLVMStructType::getLiteral(getContext(), SmallVector<Type>(4, element));
     for (int64_t step = 0; step < steps; ++step)
       for (int64_t row = 0; row < rows; ++row)
         for (int64_t column = 0; column < columns; ++column) {
-          MutableArrayRef<Value> sum =
-              MutableArrayRef(sums).slice((row * columns + column) * 4, 4);
+          MutableArrayRef<Value> sum = MutableArrayRef(sums).slice((row * columns + column) * 4, 4);
           SmallVector<Value> operands(ArrayRef(aWords).slice((row * steps + step) * 4, 4));
           llvm::append_range(operands, ArrayRef(bWords).slice((column * steps + step) * 2, 2));
           llvm::append_range(operands, sum);

@@ -82,8 +82,7 @@ struct ReducePattern : OpPattern<nv::ReduceOp> {
       }
       Value value = combineAll(rewriter, loc, op.getKind(), partial);
       for (unsigned mask : plan->laneMasks)
-        value = combine(rewriter, loc, op.getKind(), value,
-                        shuffleXor(rewriter, loc, value, mask));
+        value = combine(rewriter, loc, op.getKind(), value, shuffleXor(rewriter, loc, value, mask));
       results.push_back(value);
     }
     if (!plan->warpSets.empty() && failed(acrossWarps(op, *plan, adaptor, results, rewriter)))
@@ -129,8 +128,8 @@ struct ReducePattern : OpPattern<nv::ReduceOp> {
 
     Value writes;
     auto require = [&](Value condition) {
-      writes = writes ? arith::AndIOp::create(rewriter, loc, writes, condition).getResult()
-                      : condition;
+      writes =
+          writes ? arith::AndIOp::create(rewriter, loc, writes, condition).getResult() : condition;
     };
     if (unsigned lanes = plan.result.replicatedLanes())
       require(arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq,
@@ -144,8 +143,8 @@ struct ReducePattern : OpPattern<nv::ReduceOp> {
       Scalar inner{builder, loc};
       Value part = inner.mul(tableEntry(builder, loc, place, position.warp), partStride);
       for (auto [value, offset] : llvm::zip(results, offsets))
-        LLVM::StoreOp::create(builder, loc, value,
-                              inner.advance(inner.advance(base, part), offset), bytes);
+        LLVM::StoreOp::create(builder, loc, value, inner.advance(inner.advance(base, part), offset),
+                              bytes);
     };
     if (writes) {
       auto branch = scf::IfOp::create(rewriter, loc, writes, /*withElseRegion=*/false);
@@ -164,10 +163,10 @@ struct ReducePattern : OpPattern<nv::ReduceOp> {
         Value loaded = LLVM::LoadOp::create(rewriter, loc, unit,
                                             math.advance(first, part * partStride), vector * bytes);
         for (int64_t i = 0; i < vector; ++i)
-          partial.push_back(vector == 1 ? loaded
-                                        : LLVM::ExtractElementOp::create(rewriter, loc, loaded,
-                                                                         math.i32(i))
-                                              .getResult());
+          partial.push_back(
+              vector == 1
+                  ? loaded
+                  : LLVM::ExtractElementOp::create(rewriter, loc, loaded, math.i32(i)).getResult());
       }
       value = combineAll(rewriter, loc, op.getKind(), partial);
     }

@@ -1,9 +1,9 @@
 //===- ScanPatterns.cpp - Running sums of register tiles ------------------------------------===//
 //
 // nv.scan over a layout whose threads each hold one run along the dimension, lanes and then warps
-// further out (nv-assign-layouts sees to that). Each thread scans its run; the totals are scanned over
-// the lanes by shuffles, and over the warps through scratch memory; each thread then adds what lies
-// before it. In reverse everything runs from the other end.
+// further out (nv-assign-layouts sees to that). Each thread scans its run; the totals are scanned
+// over the lanes by shuffles, and over the warps through scratch memory; each thread then adds what
+// lies before it. In reverse everything runs from the other end.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -62,8 +62,8 @@ struct ScanPattern : OpPattern<nv::ScanOp> {
       Value total = elements[run.back()];
       for (int64_t step = 1; step < plan->lanes; step *= 2) {
         Value other = shuffleShift(rewriter, loc, total, step * plan->laneStride, op.getReverse());
-        total = arith::SelectOp::create(rewriter, loc, atLeast(lanePlace, step),
-                                        join(other, total), total);
+        total = arith::SelectOp::create(rewriter, loc, atLeast(lanePlace, step), join(other, total),
+                                        total);
       }
       totals.push_back(total);
       Value before;
@@ -90,8 +90,8 @@ struct ScanPattern : OpPattern<nv::ScanOp> {
   static void addBefore(OpBuilder &builder, Location loc, MutableArrayRef<Value> elements,
                         ArrayRef<unsigned> run, Value before, Value has, Join join) {
     for (unsigned reg : run)
-      elements[reg] = arith::SelectOp::create(builder, loc, has, join(before, elements[reg]),
-                                              elements[reg]);
+      elements[reg] =
+          arith::SelectOp::create(builder, loc, has, join(before, elements[reg]), elements[reg]);
   }
 
   /// Turns `befores` and `hasBefore` into what lies before the thread in the whole role.

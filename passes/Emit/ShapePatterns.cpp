@@ -30,9 +30,9 @@ protected:
   LogicalResult choose(Op op, RankedTensorType source, ValueRange values,
                        ArrayRef<unsigned> registers, ConversionPatternRewriter &rewriter) const {
     rewriter.replaceOpWithMultiple(
-        op, ArrayRef<ValueRange>{chooseRegisters(
-                rewriter, op.getLoc(), source, cast<RankedTensorType>(op->getResult(0).getType()),
-                values, registers)});
+        op, ArrayRef<ValueRange>{chooseRegisters(rewriter, op.getLoc(), source,
+                                                 cast<RankedTensorType>(op->getResult(0).getType()),
+                                                 values, registers)});
     return success();
   }
   template <typename T> LogicalResult fail(Op op, llvm::Expected<T> &expected) const {
@@ -185,9 +185,9 @@ struct FoldPattern : Pattern<nv::FoldOp> {
                    << columns;
         }
       Value element = adaptor.getSource()[reg];
-      values[target] = values[target] ? combine(rewriter, op.getLoc(), op.getKind(),
-                                                               values[target], element)
-                                      : element;
+      values[target] = values[target]
+                           ? combine(rewriter, op.getLoc(), op.getKind(), values[target], element)
+                           : element;
     }
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{values});
     return success();
@@ -204,9 +204,8 @@ struct IndexPattern : Pattern<nv::IndexOp> {
     if (!op.getType().getElementType().isInteger(32))
       return op.emitOpError("element type: expected i32, found ") << op.getType().getElementType();
     ThreadPosition position(rewriter, op);
-    rewriter.replaceOpWithMultiple(
-        op, ArrayRef<ValueRange>{
-                indicesAlong(rewriter, op.getLoc(), *layout, op.getDim(), position)});
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{indicesAlong(
+                                           rewriter, op.getLoc(), *layout, op.getDim(), position)});
     return success();
   }
 };
@@ -230,6 +229,5 @@ struct WarpAnyPattern : Pattern<nv::WarpAnyOp> {
 void tileloom::emit::populateShapePatterns(TileTypeConverter &converter,
                                            RewritePatternSet &patterns) {
   patterns.add<ExtractPattern, RowSlotPattern, JoinRowSlotsPattern, ConcatPattern, BroadcastPattern,
-               FoldPattern, IndexPattern, WarpAnyPattern>(
-      converter, patterns.getContext());
+               FoldPattern, IndexPattern, WarpAnyPattern>(converter, patterns.getContext());
 }

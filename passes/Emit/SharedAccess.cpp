@@ -77,16 +77,14 @@ LogicalResult tileloom::emit::storeShared(OpBuilder &builder, Operation *op, con
     for (const layout::SharedAccess &access : plan->accesses) {
       SmallVector<unsigned, 16> run = wordsOf(access, tile).front();
       Type element = elements[run[0]].getType();
-      Type asType = run.size() == 1
-                        ? element
-                        : VectorType::get({static_cast<int64_t>(run.size())}, element);
+      Type asType =
+          run.size() == 1 ? element : VectorType::get({static_cast<int64_t>(run.size())}, element);
       Value value = gather(builder, loc, packed, elements, run, asType);
       LLVM::StoreOp::create(builder, loc, value, addresses.at(builder, access), plan->vectorBytes);
     }
   };
   // Copies that other threads hold need not be written again.
-  Value primary =
-      withoutCopies(builder, loc, plan->copyLanes, plan->copyWarps, addresses.position);
+  Value primary = withoutCopies(builder, loc, plan->copyLanes, plan->copyWarps, addresses.position);
   if (!primary) {
     store(builder);
     return success();
@@ -142,16 +140,15 @@ LogicalResult tileloom::emit::loadShared(OpBuilder &builder, Operation *op, cons
           plan->transposed ? NVVM::MMALayout::col : NVVM::MMALayout::row,
           NVVM::LdStMatrixShapeAttr::get(builder.getContext(), 8, 8), NVVM::LdStMatrixEltType::B16);
       for (auto [i, run] : llvm::enumerate(runs))
-        scatter(run, count == 1
-                         ? words
-                         : LLVM::ExtractValueOp::create(builder, loc, words, i).getResult());
+        scatter(run, count == 1 ? words
+                                : LLVM::ExtractValueOp::create(builder, loc, words, i).getResult());
       continue;
     }
     ArrayRef<unsigned> run = runs.front();
     Type asType =
         run.size() == 1 ? element : VectorType::get({static_cast<int64_t>(run.size())}, element);
-    scatter(run,
-            LLVM::LoadOp::create(builder, loc, asType, addresses.at(builder, access), plan->vectorBytes));
+    scatter(run, LLVM::LoadOp::create(builder, loc, asType, addresses.at(builder, access),
+                                      plan->vectorBytes));
   }
   return success();
 }

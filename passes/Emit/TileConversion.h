@@ -98,8 +98,8 @@ mlir::Value evaluate(mlir::OpBuilder &builder, mlir::Location loc,
 /// The thread's part of the index of the elements that it holds along `dim`.
 layout::ThreadFunction threadIndex(const layout::RegisterLayout &layout, unsigned dim);
 
-/// The addresses of the accesses of one plan to shared memory: one for each distinct XOR, made where
-/// it is first needed, and immediates.
+/// The addresses of the accesses of one plan to shared memory: one for each distinct XOR, made
+/// where it is first needed, and immediates.
 class SharedAddresses {
 public:
   SharedAddresses(mlir::OpBuilder &builder, mlir::Operation *op,

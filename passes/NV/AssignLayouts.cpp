@@ -5,8 +5,8 @@
 // is needed in two layouts.
 //
 // Layouts flow (LayoutFlow) from anchors: first operations whose hardware fixes them, then accesses
-// to global memory (GlobalLayouts); what is left takes a blocked layout. Where an operation needs an
-// operand in another layout than it has, LayoutNeeds makes it again or converts it.
+// to global memory (GlobalLayouts); what is left takes a blocked layout. Where an operation needs
+// an operand in another layout than it has, LayoutNeeds makes it again or converts it.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -102,8 +102,8 @@ void copyConstants(warp::RoleOp role) {
   });
 }
 
-/// Warps along the rows of a product as far as they go (each then reads its own part of A only, and a
-/// reduction along the columns stays inside), the rest along its columns.
+/// Warps along the rows of a product as far as they go (each then reads its own part of A only, and
+/// a reduction along the columns stays inside), the rest along its columns.
 nv::MmaAccAttr productLayout(nv::MmaOp mma, int64_t warps) {
   int64_t rows = 1;
   while (warps % (2 * rows) == 0 && mma.getResult().getType().getDimSize(0) % (32 * rows) == 0)

@@ -82,15 +82,16 @@ private:
     if (slot.bytes <= 512)
       stride = llvm::alignTo(slot.bytes, 16);
     Type byte = builder.getI8Type();
-    auto type = nv::MemDescType::get(role.getContext(), {stride}, byte, Attribute(),
-                                     nv::MemorySpace::Smem);
+    auto type =
+        nv::MemDescType::get(role.getContext(), {stride}, byte, Attribute(), nv::MemorySpace::Smem);
     Value base = nv::AllocOp::create(builder, loc, type, role.getReplicas(), stride,
                                      slot.bytes <= 512 ? 16 : 1024, IntegerAttr(),
                                      builder.getStringAttr("scratch"));
     builder.setInsertionPointToStart(&role.getBody().front());
-    Value replica = role.getReplicas() > 1
-                        ? warp::ReplicaIndexOp::create(builder, loc, builder.getI32Type()).getResult()
-                        : arith::ConstantIntOp::create(builder, loc, 0, 32).getResult();
+    Value replica =
+        role.getReplicas() > 1
+            ? warp::ReplicaIndexOp::create(builder, loc, builder.getI32Type()).getResult()
+            : arith::ConstantIntOp::create(builder, loc, 0, 32).getResult();
     Value view = nv::ViewOp::create(builder, loc, type, base, replica, stride, 0);
     for (Operation *user : slot.users)
       scratchOperand(user).assign(view);

@@ -43,8 +43,8 @@ GlobalLayouts::GlobalLayouts(warp::RoleOp role) : role(role) {
   AxisInfoAnalysis facts(role->getParentOfType<func::FuncOp>());
   for (Operation *op : ops) {
     if (auto load = dyn_cast<nv::GlobalLoadOp>(op))
-      add(op, getElementTypeOrSelf(load.getResult().getType()), load.getPointer(),
-          load.getOffset(), load.getMask(), facts);
+      add(op, getElementTypeOrSelf(load.getResult().getType()), load.getPointer(), load.getOffset(),
+          load.getMask(), facts);
     else if (auto store = dyn_cast<nv::GlobalStoreOp>(op))
       add(op, getElementTypeOrSelf(store.getValue().getType()), store.getPointer(),
           store.getOffset(), store.getMask(), facts);
@@ -78,8 +78,7 @@ void GlobalLayouts::add(Operation *op, Type elementType, Value pointer, Value of
   int64_t aligned = facts.of(pointer).divisibility[0];
   auto fits = [&](int64_t count) {
     return at.contiguity[dim] % count == 0 && at.divisibilityOf(dim, count) % count == 0 &&
-           aligned % (count * bytes) == 0 &&
-           (!mask || facts.of(mask).constancy[dim] % count == 0);
+           aligned % (count * bytes) == 0 && (!mask || facts.of(mask).constancy[dim] % count == 0);
   };
   while (run > 1 && !fits(run))
     run /= 2;
@@ -90,8 +89,8 @@ void GlobalLayouts::add(Operation *op, Type elementType, Value pointer, Value of
   if (auto load = dyn_cast<nv::GlobalLoadOp>(op)) {
     builder.setInsertionPointAfter(op);
     access.near = load.getResult();
-    access.far = nv::ConvertLayoutOp::create(builder, op->getLoc(), access.near.getType(),
-                                             access.near);
+    access.far =
+        nv::ConvertLayoutOp::create(builder, op->getLoc(), access.near.getType(), access.near);
     access.near.replaceAllUsesExcept(access.far, access.far.getDefiningOp());
   } else if (isa<nv::CpAsyncOp>(op)) {
     access.near = access.far = offset;
@@ -168,7 +167,8 @@ static bool isGoodEnough(RankedTensorType tile, int64_t dim, int64_t run, Attrib
                          Attribute wanted) {
   if (layout == wanted)
     return true;
-  std::optional<int64_t> have = costOf(tile, layout, dim, run), best = costOf(tile, wanted, dim, run);
+  std::optional<int64_t> have = costOf(tile, layout, dim, run),
+                         best = costOf(tile, wanted, dim, run);
   return !best || (have && *have <= 2 * *best);
 }
 

@@ -26,7 +26,7 @@ public:
 private:
   struct Access {
     mlir::Operation *op;
-    size_t number; // in program order
+    size_t number;                       // in program order
     mlir::RankedTensorType tile;         // of the elements
     mlir::Value near;                    // a value of the access itself
     mlir::Value far;                     // the same on the other side of the conversion

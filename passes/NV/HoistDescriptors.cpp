@@ -160,7 +160,8 @@ struct RecipeBuilder {
     if (auto extents = function->getAttrOfType<ArrayAttr>(gridAttrName)) {
       if (extents.empty() || extents.size() > 3 || (launch && launch.getPersistent()))
         return function.emitOpError("'")
-               << gridAttrName << "': expected 1 to 3 extents on a kernel that is not persistent, found "
+               << gridAttrName
+               << "': expected 1 to 3 extents on a kernel that is not persistent, found "
                << extents;
       grid.assign({entry("persistent", builder.getBoolAttr(false))});
       for (auto [axis, extent] : llvm::enumerate(extents))

@@ -177,7 +177,8 @@ struct InsertFences : tileloom::nv::impl::NVInsertFencesBase<InsertFences> {
       inserter.process(role.getBody().front());
       if (!inserter.unorderable.empty()) {
         inserter.unorderable.front().emitOpError(
-            "kind 'cp_async': expected a ring whose slots are read by ordinary loads, found one that "
+            "kind 'cp_async': expected a ring whose slots are read by ordinary loads, found one "
+            "that "
             "is read through the async proxy; wait for the copies (nv.cp_async.wait) and release "
             "with kind 'generic'");
         signalPassFailure();

@@ -16,9 +16,7 @@
 
 namespace tileloom::nv {
 
-inline bool isTile(mlir::Value value) {
-  return mlir::isa<mlir::RankedTensorType>(value.getType());
-}
+inline bool isTile(mlir::Value value) { return mlir::isa<mlir::RankedTensorType>(value.getType()); }
 
 inline mlir::RankedTensorType withLayout(mlir::Type type, mlir::Attribute layout) {
   auto tensor = mlir::cast<mlir::RankedTensorType>(type);

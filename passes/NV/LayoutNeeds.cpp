@@ -115,8 +115,7 @@ static Attribute derivedLayout(Operation *op) {
 static void convertDerivedResults(warp::RoleOp role) {
   SmallVector<Operation *> ops;
   role.walk([&](Operation *op) {
-    if (Attribute layout = derivedLayout(op);
-        layout && layout != layoutOf(op->getResult(0)))
+    if (Attribute layout = derivedLayout(op); layout && layout != layoutOf(op->getResult(0)))
       ops.push_back(op);
   });
   for (Operation *op : ops) {
@@ -143,8 +142,8 @@ public:
     if (isCheap(value, budget))
       return remake(value, layout);
     OpBuilder builder(user);
-    return nv::ConvertLayoutOp::create(builder, user->getLoc(),
-                                       withLayout(value.getType(), layout), value);
+    return nv::ConvertLayoutOp::create(builder, user->getLoc(), withLayout(value.getType(), layout),
+                                       value);
   }
 
 private:

@@ -138,11 +138,14 @@ void simplify(arith::CmpIOp compare) {
   if (!below && !above)
     return;
   LinearForm bound = below ? rest : LinearForm().add(rest, -1);
+  // As `position < extent`, whose divisibility makes accesses wide, not `position <= extent - 1`.
+  if (below)
+    bound.constant += 1;
   Value limit =
       nv::SplatOp::create(builder, loc, type, materialise(builder, loc, bound));
   if (below && above)
     limit = arith::AddIOp::create(builder, loc, above, limit);
-  auto predicate = below ? arith::CmpIPredicate::sle : arith::CmpIPredicate::sge;
+  auto predicate = below ? arith::CmpIPredicate::slt : arith::CmpIPredicate::sge;
   Value result = arith::CmpIOp::create(builder, loc, predicate,
                                        below ? below : above, limit);
   compare.replaceAllUsesWith(result);

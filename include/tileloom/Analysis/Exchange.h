@@ -43,9 +43,8 @@ llvm::Expected<Conversion> conversionOf(nv::ConvertLayoutOp op);
 llvm::Expected<Conversion> conversionOf(nv::TransOp op);
 
 /// Where the elements lie on the way through scratch memory: swizzled if both sides can address it.
-llvm::Expected<layout::SharedLayout> exchangeLayout(const layout::RegisterLayout &from,
-                                                    const layout::RegisterLayout &to,
-                                                    unsigned bits);
+llvm::Expected<layout::SharedLayout>
+exchangeLayout(const layout::RegisterLayout &from, const layout::RegisterLayout &to, unsigned bits);
 /// Row-major, for a tile that is read in another shape.
 llvm::Expected<layout::SharedLayout> rowMajorLayout(llvm::ArrayRef<int64_t> shape, unsigned bits);
 /// The registers of the source in the order of the result's, if no element changes threads.

@@ -62,8 +62,7 @@ llvm::Expected<SharedAccessPlan> matrixLoadPlan(const RegisterLayout &regs,
                                                 const SharedLayout &shared);
 /// The widest st.shared / ld.shared of each thread (at most `maxBytes`).
 llvm::Expected<SharedAccessPlan> vectorStorePlan(const RegisterLayout &regs,
-                                                 const SharedLayout &shared,
-                                                 int64_t maxBytes = 16);
+                                                 const SharedLayout &shared, int64_t maxBytes = 16);
 llvm::Expected<SharedAccessPlan> vectorLoadPlan(const RegisterLayout &regs,
                                                 const SharedLayout &shared);
 /// The matrix plan if there is one, else the vector plan.
@@ -92,8 +91,8 @@ llvm::Expected<GlobalAccessPlan> globalAccessPlan(const RegisterLayout &regs, un
                                                   unsigned contiguousDim, unsigned alignmentBytes,
                                                   bool isStore);
 
-/// The registers of a thread as runs of `count` neighbours along `dim`, the first aligned to `count`, in
-/// every thread; of fewer (a power of two) where the layout has no such runs.
+/// The registers of a thread as runs of `count` neighbours along `dim`, the first aligned to
+/// `count`, in every thread; of fewer (a power of two) where the layout has no such runs.
 llvm::SmallVector<llvm::SmallVector<unsigned, 16>, 8> registerRuns(const RegisterLayout &regs,
                                                                    unsigned dim, int64_t count);
 

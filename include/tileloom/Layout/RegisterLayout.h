@@ -68,8 +68,8 @@ public:
   /// A of wgmma from registers, 8, 16 or 32 bits (PTX ISA 9.7.15.5.1.1); K in steps of 32 bytes.
   static llvm::Expected<RegisterLayout> wgmmaOperandA(llvm::ArrayRef<int64_t> shape,
                                                       unsigned elementBits, unsigned warps);
-  /// Fragments of mma.sync m16n8 (PTX ISA 9.7.14.5), K in steps of 32 bytes; warps x columnWarps warps
-  /// tile M (A and C) and N (B and C). Those along the other dimension hold copies.
+  /// Fragments of mma.sync m16n8 (PTX ISA 9.7.14.5), K in steps of 32 bytes; warps x columnWarps
+  /// warps tile M (A and C) and N (B and C). Those along the other dimension hold copies.
   static llvm::Expected<RegisterLayout> mmaOperandA(llvm::ArrayRef<int64_t> shape,
                                                     unsigned elementBits, unsigned warps,
                                                     unsigned columnWarps = 1);

@@ -13,7 +13,7 @@
 // CHECK: scf.yield
 // CHECK: scf.for %{{.*}} = %[[END]] to %{{.*}} iter_args(%{{.*}} = %[[SUM]])
 // CHECK: %[[IOTA:.*]] = nv.index dim(1)
-// CHECK: arith.cmpi sle, %[[IOTA]], %{{.*}}
+// CHECK: arith.cmpi slt, %[[IOTA]], %{{.*}}
 // CHECK: arith.select
 func.func @ragged(%columns: i32, %p: i64, %q: i64) {
   %c0 = arith.constant 0 : i32
@@ -184,7 +184,7 @@ func.func @other(%n: i32, %p: i64, %q: i64) {
 // CHECK-DAG: %[[COLUMNS:.*]] = nv.index dim(1) : tensor<64x64xi32>
 // CHECK-DAG: %[[ROWS:.*]] = nv.index dim(0) : tensor<64x64xi32>
 // CHECK: arith.addi %[[ROWS]]
-// CHECK: arith.cmpi sle, %[[COLUMNS]]
+// CHECK: arith.cmpi slt, %[[COLUMNS]]
 // CHECK: arith.select
 // CHECK: scf.for %{{.*}} = %[[END]]
 // CHECK-NOT: arith.select

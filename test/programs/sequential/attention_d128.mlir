@@ -1,3 +1,6 @@
+// REQUIRES: ptxas
+// RUN: kernel-opt %s --target=sm_90a --emit=ptx --werror-ptxas -o %t.ptx
+//
 // Attention forward as a schedule without overlap would write it: attention_d128.mlir of ../warp with each product waited for at once, the
 // softmax on whole tiles, the mask in every iteration and the running sum reduced in every iteration. The passes of the role stage derive
 // the rest. Arguments as there.

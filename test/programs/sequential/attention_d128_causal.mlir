@@ -1,3 +1,6 @@
+// REQUIRES: ptxas
+// RUN: kernel-opt %s --target=sm_90a --emit=ptx --werror-ptxas -o %t.ptx
+//
 // Causal attention forward without overlap: attention_d128_causal.mlir of ../warp as attention_d128.mlir of this folder is to
 // the one there. Query tile m meets key tiles m, m - 1, ..., 0, all under the mask. Arguments as there.
 

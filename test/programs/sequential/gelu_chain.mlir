@@ -1,3 +1,6 @@
+// REQUIRES: ptxas
+// RUN: kernel-opt %s --target=sm_90a --emit=ptx --werror-ptxas -o %t.ptx
+//
 // Two chained products with an activation between them: y = g(x w1^T) w2 with g(h) = h / (1 + 2^(-2.4555 h)), close to GELU.
 // x [rows, 64], w1 [blocks * 64, 64], w2 [blocks * 64, 64], y [rows, 64] in bf16; tiles of 128 rows over two math warpgroups.
 

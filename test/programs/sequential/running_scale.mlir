@@ -1,3 +1,6 @@
+// REQUIRES: ptxas
+// RUN: kernel-opt %s --target=sm_90a --emit=ptx --werror-ptxas -o %t.ptx
+//
 // A chain that is scaled by the largest magnitude seen so far: y = sum of (s / top) w2 over blocks, s = x w1^T, where what was summed under a
 // smaller top is scaled down to the new one, and at the end back. Blocks come last first; columns at or beyond `end` count as zero.
 // x [rows, 64], w1 [blocks * 64, 64], w2 [blocks * 64, 64], y [rows, 64] in bf16; tiles of 128 rows over two math warpgroups.

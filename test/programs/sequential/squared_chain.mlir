@@ -1,3 +1,6 @@
+// REQUIRES: ptxas
+// RUN: kernel-opt %s --target=sm_90a --emit=ptx --werror-ptxas -o %t.ptx
+//
 // Two products with squares between them, each row over the sum of its squares: y = (s . s) w2 / sum(s . s), s = x w1^T. No special functions, and a sum
 // that only the end needs.
 // x [rows, 64], w1 [blocks * 64, 64], w2 [blocks * 64, 64], y [rows, 64] in bf16; tiles of 128 rows over two math warpgroups.

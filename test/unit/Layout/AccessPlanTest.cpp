@@ -337,7 +337,8 @@ TEST(AccessPlans, RegisterRuns) {
   for (const auto &run : registerRuns(regs, 0, 2))
     EXPECT_EQ(run.size(), 1u);
   // Pairs of the accumulator's columns.
-  EXPECT_EQ(registerRuns(get(RegisterLayout::wgmmaAccumulator({64, 16}, 4)), 1, 4).front().size(), 2u);
+  EXPECT_EQ(registerRuns(get(RegisterLayout::wgmmaAccumulator({64, 16}, 4)), 1, 4).front().size(),
+            2u);
 }
 
 TEST(BankReports, SeeConflicts) {

@@ -115,7 +115,8 @@ TEST(NamedLayouts, MmaFragmentsOverColumns) {
             [&](int i, int t, int w) {
               int64_t block = i / 4 * columns + w / rows;
               i %= 4;
-              return Pair(16 * (w % rows) + t / 4 + 8 * (i >> 1), 8 * block + 2 * (t % 4) + (i & 1));
+              return Pair(16 * (w % rows) + t / 4 + 8 * (i >> 1),
+                          8 * block + 2 * (t % 4) + (i & 1));
             });
       check(get(RegisterLayout::mmaOperandA({16 * rows, 32}, 16, rows, columns)),
             [&](int element, int t, int w) {
