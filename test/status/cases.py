@@ -18,6 +18,7 @@ CASES = {}  # (program, feature): function(run, large)
 
 
 def case(program, feature, **fixed):
+    """Decorators apply from the last to the first: the table's rows are in that order."""
     def add(function):
         CASES[program, feature] = lambda run, large: function(run, large, **fixed)
         return function
@@ -100,15 +101,15 @@ def tile_twice(run, large):
 
 # The kernel library -----------------------------------------------------------------------------
 
-@case("gemm", "NT", layout="NT")
-@case("gemm", "NN", layout="NN")
-@case("gemm", "TN", layout="TN")
-@case("gemm", "TT", layout="TT")
-@case("gemm", "NT, fp16", layout="NT", dtype=np.float16)
-@case("gemm", "NT, bias", layout="NT", bias=True)
-@case("gemm", "NT, accumulate", layout="NT", accumulate=True)
-@case("gemm", "NT, f32 out", layout="NT", out=np.float32)
 @case("gemm", "NT, 64 rows", layout="NT", rows=64)
+@case("gemm", "NT, f32 out", layout="NT", out=np.float32)
+@case("gemm", "NT, accumulate", layout="NT", accumulate=True)
+@case("gemm", "NT, bias", layout="NT", bias=True)
+@case("gemm", "NT, fp16", layout="NT", dtype=np.float16)
+@case("gemm", "TT", layout="TT")
+@case("gemm", "TN", layout="TN")
+@case("gemm", "NN", layout="NN")
+@case("gemm", "NT", layout="NT")
 def gemm(run, large, layout, dtype=BF16, out=None, bias=False, accumulate=False, rows=None):
     """layout: of a and b; T as in BLAS for a; NT is the usual product with the weights of a linear layer, [N, K]."""
     m, n, k = (rows or 4096, 4096, 7168) if large else (rows or 200, 136, 200)
@@ -137,14 +138,14 @@ def attention_in_fp64(q, k, v, causal):
     return (weights / total @ v).transpose(0, 2, 1, 3), (top + np.log(total))[..., 0]
 
 
-@case("attention", "D 64", d=64)
-@case("attention", "D 64, causal", d=64, causal=True)
-@case("attention", "D 128", d=128)
-@case("attention", "D 128, causal", d=128, causal=True)
-@case("attention", "D 128, causal, GQA", d=128, causal=True, heads=4, groups=2)
-@case("attention", "D 128, causal, more keys than queries", d=128, causal=True, keys=328)
-@case("attention", "D 256", d=256)
 @case("attention", "D 256, causal", d=256, causal=True)
+@case("attention", "D 256", d=256)
+@case("attention", "D 128, causal, more keys than queries", d=128, causal=True, keys=328)
+@case("attention", "D 128, causal, GQA", d=128, causal=True, heads=4, groups=2)
+@case("attention", "D 128, causal", d=128, causal=True)
+@case("attention", "D 128", d=128)
+@case("attention", "D 64, causal", d=64, causal=True)
+@case("attention", "D 64", d=64)
 def attention(run, large, d, causal=False, heads=1, groups=1, keys=200):
     batch, s, t, h, g = (4, 4096, 4096 + 8 * (keys > 200), 16, 16 * groups // heads) if large else (1, 200, keys, heads, groups)
     q, o = values((batch, s, h, d), large), poison((batch, s, h, d), large)
@@ -180,8 +181,8 @@ def masked(run, large):
     return [] if large else [(c, wanted, 4e-3)]
 
 
-@case("softmax", "bf16", dtype=BF16, tolerance=4e-3)
 @case("softmax", "f32", dtype=np.float32, tolerance=1e-6)
+@case("softmax", "bf16", dtype=BF16, tolerance=4e-3)
 def softmax(run, large, dtype, tolerance):
     x = values((4096, 4096) if large else (3, 1000), large, dtype)
     out = poison(x.shape, large, dtype)
@@ -192,8 +193,8 @@ def softmax(run, large, dtype, tolerance):
     return [(out, e / e.sum(1, keepdims=True), tolerance)]
 
 
-@case("layer_norm", "bf16, weight and bias", dtype=BF16, tolerance=4e-3)
 @case("layer_norm", "f32, weight and bias", dtype=np.float32, tolerance=1e-5)
+@case("layer_norm", "bf16, weight and bias", dtype=BF16, tolerance=4e-3)
 def layer_norm(run, large, dtype, tolerance):
     rows, columns = (4096, 4096) if large else (3, 1000)
     x, weight, bias = values((rows, columns), large, dtype), values((columns,), large, dtype), values((columns,), large, dtype, seed=5)
