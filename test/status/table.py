@@ -2,9 +2,10 @@
 """Writes docs/status.md: what compiles, what assembles cleanly and what is right in the simulator, found by doing it.
 
     test/status/table.py [--output docs/status.md] [--only TEXT] [--seeds 5] [--jobs 2] [--limit SECONDS] [--gpu FILE.json]
+    test/status/table.py --measure FILE.json     on a machine with a Hopper GPU and torch: runs the cases there, writes what --gpu reads
 
 Each case (cases.py) runs in a process of its own, for each target, so that a crash or an endless loop is a failure of that case only. Ends
-with status 1 if a cell says something other than yes. --gpu: {"PROGRAM, FEATURE": "text"}, what to write into the column for the GPU.
+with status 1 if a cell says something other than yes. The JSON file: {"PROGRAM, FEATURE": "yes" or what went wrong}.
 """
 
 import argparse
@@ -33,7 +34,7 @@ Made by `test/status/table.py`, which compiles, assembles and runs every case; d
   4096).
 - **simulated**: right against fp64 on small ragged sizes, outputs poisoned before, all checks of the simulator on, SEEDS schedules (seed 0 and random
   interleavings).
-- **GPU**: on an H200; empty where it has not been run for this table.
+- **GPU**: the same sizes on an H200 (`--measure`), against fp64; empty where it has not been run for this table.
 
 An empty cell was not reached or not done. What is not `yes` is below the table.
 
@@ -75,6 +76,77 @@ class Run:
             Variant.launch = original
 
 
+class DeviceRun:
+    """What a case launches through on a GPU: arrays go there as torch tensors, and come back after the launch."""
+
+    target = "sm_90a"
+
+    @staticmethod
+    def _tensor(array):
+        """A tensor on the GPU with the elements and the order of dimensions of an array (contiguous, or a transposed one)."""
+        import torch
+        from cases import BF16
+        if not array.flags.c_contiguous:
+            return DeviceRun._tensor(array.T).T
+        if array.dtype == BF16:
+            return torch.from_numpy(array.view("int16")).cuda().view(torch.bfloat16)
+        return torch.from_numpy(array).cuda()
+
+    @staticmethod
+    def _fetch(array, tensor):
+        from cases import BF16
+        if not array.flags.c_contiguous:
+            return DeviceRun._fetch(array.T, tensor.T)
+        if array.dtype == BF16:
+            import torch
+            array[...] = tensor.view(torch.int16).cpu().numpy().view(BF16)
+        else:
+            array[...] = tensor.cpu().numpy()
+
+    def _launch(self, function, arguments, keywords):
+        def place(value):
+            return self._tensor(value) if hasattr(value, "flags") else value
+        placed = [place(value) for value in arguments], {name: place(value) for name, value in keywords.items()}
+        function(*placed[0], **placed[1])
+        for value, tensor in zip((*arguments, *keywords.values()), (*placed[0], *placed[1].values())):
+            if hasattr(value, "flags"):
+                self._fetch(value, tensor)
+
+    def tile(self, name, *arguments):
+        from cases import PROGRAMS
+        from tileloom import compiler
+        from tileloom.runtime import Kernel
+        with open(os.path.join(PROGRAMS, name + ".mlir")) as file:
+            compiled = compiler.compile(file.read(), self.target, name=name + ".mlir")
+        self._launch(Kernel.load(compiled.cubin or compiled.ptx.encode(), compiled.recipe), arguments, {})
+
+    def kernel(self, function, *arguments, **keywords):
+        self._launch(function, arguments, keywords)
+
+
+def measure(keys, path):
+    """Runs the cases on the GPU and writes their results. A fault of the device leaves all later cases failing too."""
+    from cases import CASES
+    results = {}
+    for key in keys:
+        name = ", ".join(key)
+        results[name] = attempt(lambda key=key: compare(CASES[key](DeviceRun(), False)))
+        print(f"{name}: {results[name].splitlines()[0]}", flush=True)
+    with open(path, "w") as file:
+        json.dump(results, file, indent=1)
+    return any(text != "yes" for text in results.values())
+
+
+def compare(outputs):
+    """What is wrong with [(found, wanted, tolerance)]; "" if nothing."""
+    from cases import error
+    for index, (found, wanted, tolerance) in enumerate(outputs):
+        value = error(found, wanted)
+        if not value < tolerance:
+            return f"wrong: output {index} has a relative error of {value:.1e}, allowed {tolerance:.0e}"
+    return ""
+
+
 def assemble(text, target):
     """What ptxas has to say against a tile program; "" if nothing."""
     from tileloom import compiler
@@ -102,7 +174,7 @@ def perform(key, target, seeds, sender):
     """Does one case for one target; sends (step, result) as they come."""
     import warnings
 
-    from cases import CASES, error
+    from cases import CASES
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
     warnings.simplefilter("ignore")  # spills are asked for below
     run_case = CASES[key]
@@ -119,10 +191,9 @@ def perform(key, target, seeds, sender):
 
     def simulated():
         for seed in range(seeds):
-            for index, (found, wanted, tolerance) in enumerate(run_case(Run(target, seed), False)):
-                value = error(found, wanted)
-                if not value < tolerance:
-                    return f"wrong with seed {seed}: output {index} has a relative error of {value:.1e}, allowed {tolerance:.0e}"
+            wrong = compare(run_case(Run(target, seed), False))
+            if wrong:
+                return f"{wrong} (seed {seed})"
         return ""
 
     for step, function in zip(STEPS, (assembled, simulated)):
@@ -171,7 +242,7 @@ def finish(results, key, target, why):
 def short(text):
     if text in ("", "yes"):
         return text
-    for word, cell in (("spilled", "spills"), ("C75", "serialised"), ("wrong with", "wrong"), ("KernelFault", "fault"), ("not done", "too slow")):
+    for word, cell in (("spilled", "spills"), ("C75", "serialised"), ("wrong:", "wrong"), ("KernelFault", "fault"), ("not done", "too slow")):
         if word in text:
             return f"**{cell}**"
     return "**no**"
@@ -185,7 +256,7 @@ def markdown(keys, results, seeds, gpu):
     last, details = None, []
     for key in keys:
         cells = [results.get((key, target, step), "") for target, step in columns]
-        lines.append("| " + " | ".join(["" if key[0] == last else f"`{key[0]}`", key[1], *map(short, cells), gpu.get(", ".join(key), "")]) + " |")
+        lines.append("| " + " | ".join(["" if key[0] == last else f"`{key[0]}`", key[1], *map(short, cells), short(gpu.get(", ".join(key), ""))]) + " |")
         last = key[0]
         for (target, step), text in zip(columns, cells):
             if text not in ("", "yes"):
@@ -193,6 +264,8 @@ def markdown(keys, results, seeds, gpu):
                 details.append(f"- `{key[0]}`, {key[1]}, {target}, {step}: {first[:300]}")
     count = sum(text == "yes" for text in results.values())
     lines += ["", f"{count} of {len(keys) * len(columns)} cells are yes.", ""]
+    details += [f"- `{key[0]}`, {key[1]}, GPU: {gpu[', '.join(key)].splitlines()[0][:300]}"
+                for key in keys if gpu.get(", ".join(key), "yes") != "yes"]
     if details:
         lines += ["## What is not yes", "", *details, ""]
     return "\n".join(lines)
@@ -206,6 +279,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--limit", type=float, default=0, help="seconds after which no case is begun any more; their cells stay empty")
     parser.add_argument("--gpu", help="JSON file for the column of the GPU")
+    parser.add_argument("--measure", help="JSON file to write: run the cases on the GPU here instead")
     arguments = parser.parse_args()
     os.nice(5)
     from cases import CASES  # before forking: NumPy and the package are loaded once
@@ -214,6 +288,8 @@ def main():
     keys = [key for key in CASES if arguments.only in ", ".join(key)]
     order = {"attention": 2, "gemm": 1}
     keys.sort(key=lambda key: (not key[0].endswith(".mlir"), order.get(key[0], 3)))
+    if arguments.measure:
+        return measure(keys, arguments.measure)
     gpu = {}
     if arguments.gpu:
         with open(arguments.gpu) as file:
