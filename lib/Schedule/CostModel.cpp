@@ -203,9 +203,15 @@ public:
     double busy = std::min<double>(machine.processors, result.tiles);
     double dram = std::min(machine.dramBytes, busy * machine.dramBytesPerProcessor);
     result.bytes = through;
-    // Tiles walk down a section of rows before the next column: sections whose streams fit L2.
-    if (reverse && stream > 0)
-      result.raster = std::clamp<int64_t>(int64_t(machine.cacheBytes / (2 * stream)), 1, 64);
+    // Tiles walk down a section of rows before the next column: sections whose streams fit L2, but
+    // not shorter than three rounds of the machine, or each CTA gets tiles of one length (measured:
+    // with one round a section, 0.64 of the speed).
+    if (reverse && stream > 0) {
+      double columns = evaluate(tiles.getExtents().back()).value_or(1);
+      double fits = machine.cacheBytes / (2 * stream);
+      double rounds = std::ceil(3 * machine.processors / std::max(columns, 1.0));
+      result.raster = std::clamp<int64_t>(int64_t(std::max(fits, rounds)), 1, 64);
+    }
     result.microseconds =
         std::max({clocks / machine.clocksPerMicrosecond, distinct / dram + machine.base,
                   through / machine.l2Bytes + machine.base});
