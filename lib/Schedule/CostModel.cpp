@@ -258,12 +258,6 @@ private:
   /// Sums and operands that the registers of a thread (or tensor memory) hold at once.
   bool checkRegisters(Prediction &result) {
     double held = 0, columns = 0;
-    bool masked = false;
-    kernel.walk([&](arith::CmpIOp compare) {
-      auto type = dyn_cast<RankedTensorType>(compare.getType());
-      masked |= type && type.getRank() == 2 && compare->getParentOfType<scf::ForOp>() &&
-                isPerRow(compare.getLhs()) != isPerRow(compare.getRhs());
-    });
     kernel.walk([&](tile::DotOp dot) {
       auto sum = cast<RankedTensorType>(dot.getType());
       held += rows(sum.getDimSize(0)) * sum.getDimSize(1) / 128;
@@ -288,25 +282,11 @@ private:
       // The registers of an SM, shared by the warpgroups with products, less addresses and the
       // like.
       int64_t there = replicas > 2 ? 160 - 30 : 240 - machine.otherRegisters;
-      // Comparing positions element by element takes registers too.
-      there -= masked && replicas <= 2 ? 16 : 0;
       if (held > there)
         result.reason = "registers: " + llvm::utostr(uint64_t(held)) +
                         " a thread for sums and operands, " + llvm::utostr(there) + " there";
     }
     return result.reason.empty();
-  }
-
-  /// Whether a tile of positions has one value for each row.
-  static bool isPerRow(Value value) {
-    while (Operation *def = value.getDefiningOp()) {
-      if (auto expand = dyn_cast<tile::ExpandDimsOp>(def))
-        return expand.getDim() == 1;
-      if (def->getNumOperands() == 0)
-        return false;
-      value = def->getOperand(0);
-    }
-    return false;
   }
 
   double tripsOf(scf::ForOp loop) {
