@@ -438,6 +438,11 @@ LogicalResult split(func::FuncOp function) {
                << replicas << " replicas by rows: " << splitter.getReason();
       return;
     }
+    if (!role.walk([](ForEachTileOp) { return WalkResult::interrupt(); }).wasInterrupted()) {
+      result = function.emitOpError("schedule: use = \"pingpong\" expected a loop over tiles, which "
+                                    "the replicas take in turn, found none");
+      return;
+    }
     OpBuilder builder(role->getParentOp());
     auto order =
         OrderOp::create(builder, role.getLoc(), OrderType::get(function.getContext()), replicas);

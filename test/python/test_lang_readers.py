@@ -213,3 +213,22 @@ def test_row_loaded_by_fewer_threads_than_there_are(target):
     x, row, out = random(130, 64, dtype=np.float32), random(64, dtype=np.float32), nothing(130, 64)
     with_row(x, row, out, target=target)
     assert (out == x + row).all()
+
+
+@pytest.mark.parametrize("stages", [1, 2])
+@pytest.mark.parametrize("k", [0, 64, 200])
+def test_replicas_in_turn_with_a_load_each_tile(k, stages):
+    """What is loaded once a tile has a slot for each replica."""
+    x, w, c, out = random(700, k), random(k, 64), random(700, 64, dtype=np.float32), nothing(700, 64)
+    onto(x, w, c, out, target="sm_90a", schedule={"use": "pingpong", "stages": stages})
+    assert error(out, fp64(x) @ fp64(w) + fp64(c)) < 1e-6
+
+
+@tl.jit
+def one_tile(x: tl.view, w: tl.view, out: tl.view):
+    out.store([0, 0], tl.dot(x.load([0, 0], [64, 64]), w.load([0, 0], [64, 64])))
+
+
+def test_replicas_in_turn_without_tiles():
+    with pytest.raises(tl.CompilationError, match='use = "pingpong" expected a loop over tiles, which the replicas take in turn, found none'):
+        one_tile[(1,)](random(64, 64), random(64, 64), nothing(64, 64), target="sm_90a", schedule={"use": "pingpong"})
