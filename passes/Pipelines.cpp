@@ -44,9 +44,12 @@ void buildWarpStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(warp::createWarpPlanBuffers());
   buildRoleStage(pm);
   pm.addPass(tile::createTileLowerToNV());
-  pm.addPass(arith::createArithExpandOpsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+}
+
+void buildRingStage(OpPassManager &pm, const PipelineOptions &options) {
+  pm.addPass(arith::createArithExpandOpsPass());
   pm.addPass(warp::createWarpExpandStores());
   pm.addPass(warp::createWarpExpandTileLoops());
   pm.addPass(createCanonicalizerPass());
@@ -117,6 +120,7 @@ void registerPipelines() {
       "tileloom-warp", "The warp stage: expand, verify the rings, assign stage and phase",
       [](OpPassManager &pm, const CommandLineOptions &options) {
         buildWarpStage(pm, options.get());
+        buildRingStage(pm, options.get());
       });
   PassPipelineRegistration<CommandLineOptions>(
       "tileloom-nv", "The nv stage: to the mechanisms of one chip",

@@ -22,8 +22,11 @@ struct PipelineOptions {
 /// Tile programs: the schedule, shapes and sums in the form that the warp stage starts from.
 void buildTileStage(mlir::OpPassManager &pm, const PipelineOptions &options);
 
-/// Roles, buffers and rings: expand what is shorthand, verify the rings, assign stage and phase.
+/// From tiles to roles: who does what, with which buffers and rings, in which order.
 void buildWarpStage(mlir::OpPassManager &pm, const PipelineOptions &options);
+
+/// Roles, buffers and rings: expand what is shorthand, verify the rings, assign stage and phase.
+void buildRingStage(mlir::OpPassManager &pm, const PipelineOptions &options);
 
 /// warp and nv operations to the mechanisms of one chip.
 void buildNVStage(mlir::OpPassManager &pm, const PipelineOptions &options);

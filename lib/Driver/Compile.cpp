@@ -47,7 +47,7 @@ struct Compilation {
 
   LogicalResult run();
   LogicalResult runStage(const char *name, Artifact artifact,
-                         void (*build)(OpPassManager &, const PipelineOptions &));
+                         void (*build)(OpPassManager &, const PipelineOptions &), bool keep = true);
   LogicalResult keepIR(Artifact artifact);
   LogicalResult saveTemp(llvm::StringRef extension, llvm::StringRef text);
   LogicalResult runBackend();
@@ -83,7 +83,8 @@ LogicalResult Compilation::keepIR(Artifact artifact) {
 }
 
 LogicalResult Compilation::runStage(const char *name, Artifact artifact,
-                                    void (*build)(OpPassManager &, const PipelineOptions &)) {
+                                    void (*build)(OpPassManager &, const PipelineOptions &),
+                                    bool keep) {
   if (!reaches(artifact))
     return success();
   {
@@ -99,7 +100,7 @@ LogicalResult Compilation::runStage(const char *name, Artifact artifact,
     if (failed(pm.run(module)) || (!options.verifyEachPass && failed(verify(module))))
       return failure();
   }
-  return keepIR(artifact);
+  return keep ? keepIR(artifact) : success();
 }
 
 /// Turns LLVM's own diagnostics into MLIR's.
@@ -205,6 +206,7 @@ LogicalResult Compilation::assemble(llvm::StringRef ptx) {
 LogicalResult Compilation::run() {
   if (failed(runStage("tile", Artifact::Tile, buildTileStage)) ||
       failed(runStage("warp", Artifact::Warp, buildWarpStage)) ||
+      failed(runStage("rings", Artifact::NV, buildRingStage, /*keep=*/false)) ||
       failed(runStage("nv", Artifact::NV, buildNVStage)) ||
       failed(runStage("emit", Artifact::LLVM, buildEmitStage)))
     return failure();

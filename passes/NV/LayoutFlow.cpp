@@ -21,7 +21,22 @@ bool tileloom::nv::isLeaf(Operation *op) {
   return op && isa<arith::ConstantOp, nv::SplatOp, nv::IndexOp, ub::PoisonOp>(op);
 }
 
+/// Operand A of a product has its own fragments where it is read from shared memory. What is
+/// computed for it has the accumulator's instead: the same rows, one order of registers at every
+/// width, and a conversion without an exchange just before the product.
+static Attribute sourceOfOperand(Value value, Attribute layout) {
+  auto accumulator = [&](nv::WgmmaAAttr a) {
+    return nv::WgmmaAccAttr::get(layout.getContext(), a.getWarps());
+  };
+  if (auto slice = dyn_cast_or_null<nv::SliceAttr>(layout))
+    if (auto a = dyn_cast<nv::WgmmaAAttr>(slice.getParent()))
+      return nv::SliceAttr::get(layout.getContext(), slice.getDim(), accumulator(a));
+  auto a = dyn_cast_or_null<nv::WgmmaAAttr>(layout);
+  return a && !value.getDefiningOp<nv::LocalLoadOp>() ? Attribute(accumulator(a)) : layout;
+}
+
 void LayoutFlow::assign(Value value, Attribute layout) {
+  layout = sourceOfOperand(value, layout);
   if (layout && isTile(value) && layouts.insert({value, layout}).second)
     worklist.push_back(value);
 }

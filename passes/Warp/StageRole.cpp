@@ -25,8 +25,8 @@
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
-#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 namespace tileloom::warp {
 #define GEN_PASS_DEF_WARPSTAGEROLE
@@ -229,6 +229,25 @@ struct Stager {
     return false;
   }
 
+  /// What follows `at` and needs nothing late comes before it: the scale of the product that has just
+  /// retired, say, before the conversion of the last exponentials.
+  void advance(Operation *at) {
+    llvm::SmallPtrSet<Operation *, 8> waiting;
+    for (Operation *op = at, *next; !op->hasTrait<OpTrait::IsTerminator>(); op = next) {
+      next = op->getNextNode();
+      bool waits = llvm::any_of(valuesUsedBy(op), [&](Value value) {
+        return isLate(value) || (value.getDefiningOp() && waiting.contains(value.getDefiningOp()));
+      });
+      if (!waits) {
+        op->moveBefore(at);
+        continue;
+      }
+      if (!isPure(op))
+        return; // nothing passes it
+      waiting.insert(op);
+    }
+  }
+
   bool run() {
     if (!collect())
       return false;
@@ -252,6 +271,7 @@ struct Stager {
     while (!at->hasTrait<OpTrait::IsTerminator>() &&
            llvm::none_of(valuesUsedBy(at), [&](Value value) { return isLate(value); }))
       at = at->getNextNode();
+    advance(at);
     builder.setInsertionPoint(retire);
     replaceUses([&](Operation *op) {
       return retire->isBeforeInBlock(op) && op->isBeforeInBlock(at);

@@ -31,7 +31,7 @@
 // CHECK-NEXT:     parse{{ +[0-9]+\.[0-9]$}}
 // CHECK:          total{{ +[0-9]+\.[0-9]$}}
 // WARNING: warning: ptxas: 'k' spills registers
-// JSON: 1 sm_90a ['parse', 'tile', 'warp', 'nv', 'emit', 'translate', 'llvm', 'codegen', 'ptxas']
+// JSON: 1 sm_90a ['parse', 'tile', 'warp', 'rings', 'nv', 'emit', 'translate', 'llvm', 'codegen', 'ptxas']
 // JSON: k 196608 384 30 C7509 assembled
 // FILE: "version": 1
 

@@ -72,3 +72,63 @@ def test_attention(batch, length, heads):
     total = weights.sum(-1, keepdims=True)
     assert error(fp32(o), (weights / total @ z).transpose(0, 2, 1, 3)) < 5e-3
     assert np.abs(lse - (top + np.log(total))[..., 0]).max() < 1e-4
+
+
+TARGETS = ["sm_90a", "sm_100a"]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("rows, features", [(128, 64), (200, 192), (100, 0)])
+def test_chained_products(target, rows, features):
+    """gelu(X W1^T) W2^T: two products with element-wise work between, none and several iterations."""
+    rng = np.random.default_rng(rows + features)
+    x, w1, w2 = (bf16(rng.standard_normal(s)) for s in ((rows, 64), (features, 64), (64, features)))
+    y = np.full((rows, 64), 0x7FC0, np.uint16)
+    run(program("mlp", target), (x, w1, w2, y, rows, features), multiprocessors=2, seed=rows)
+    h = fp32(x).astype(np.float64) @ fp32(w1).astype(np.float64).T
+    g = 0.5 * h * (1 + np.tanh(0.7978845608 * (h + 0.044715 * h**3)))
+    assert error(fp32(y), g @ fp32(w2).astype(np.float64).T) < 8e-3
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("rows, columns", [(64, 64), (100, 200), (70, 4)])
+def test_copy_loop(target, rows, columns):
+    x = np.random.default_rng(rows).standard_normal((rows, columns)).astype(np.float32)
+    y = np.full_like(x, np.nan)
+    run(program("square", target), (x, y, rows, columns), multiprocessors=2, seed=columns)
+    assert np.abs(y - (x.astype(np.float64) ** 2 + 1)).max() < 1e-5
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("rows, columns, k", [(128, 128, 64), (200, 136, 200)])
+def test_operand_made_in_registers(target, rows, columns, k):
+    rng = np.random.default_rng(k)
+    x, w, s = bf16(rng.standard_normal((rows, k))), bf16(rng.standard_normal((columns, k))), rng.random(rows).astype(np.float32)
+    y = np.full((rows, columns), np.nan, np.float32)
+    run(program("scaled", target), (x, w, s, y, rows, columns, k), multiprocessors=2, seed=k)
+    wanted = (fp32(x).astype(np.float64) * s[:, None]) @ fp32(w).astype(np.float64).T
+    assert error(y, wanted) < 4e-3
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("rows, k", [(128, 64), (200, 200)])
+def test_two_sums(target, rows, k):
+    rng = np.random.default_rng(k)
+    a, b, c = (bf16(rng.standard_normal((n, k))) for n in (rows, 64, 64))
+    d1, d2 = (np.full((rows, 64), np.nan, np.float32) for _ in range(2))
+    run(program("twice", target), (a, b, c, d1, d2, rows, k), multiprocessors=2, seed=k)
+    for found, other in ((d1, b), (d2, c)):
+        assert error(found, fp32(a).astype(np.float64) @ fp32(other).astype(np.float64).T) < 4e-3
+
+
+@pytest.mark.parametrize("batch, length, heads", [(1, 128, 1), (1, 200, 2)])
+def test_attention_blackwell(batch, length, heads):
+    rng = np.random.default_rng(length)
+    q, k, v = (bf16(rng.standard_normal((batch, length, heads, 128))) for _ in range(3))
+    o = np.full_like(q, 0x7FC0)
+    lse = np.full((batch, heads, length), np.nan, np.float32)
+    run(program("attention", "sm_100a"), (q, k, v, o, lse, batch, heads, length, 128**-0.5 * math.log2(math.e)), multiprocessors=2, seed=length)
+    x, y, z = (fp32(t).astype(np.float64).transpose(0, 2, 1, 3) for t in (q, k, v))
+    scores = x @ y.transpose(0, 1, 3, 2) * 128**-0.5
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    assert error(fp32(o), (weights / weights.sum(-1, keepdims=True) @ z).transpose(0, 2, 1, 3)) < 5e-3

@@ -23,9 +23,10 @@ def attention_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, scale,
         top = tl.full((BM,), -tl.inf, tl.float32)
         total = tl.zeros((BM,), tl.float32)
         stop = tl.minimum(T, m + BM + T - S) if CAUSAL else T
-        last = (tl.cdiv(stop, BN) - 1) * BN
-        for n in tl.range(last, -1, -BN):  # the tiles that the mask cuts come first
-            s = tl.dot(qt, k.load([b, n, g, 0], [BN, D]).T)
+        tiles = tl.maximum(tl.cdiv(stop, BN), 1)  # without keys, one tile that nobody sees
+        for j in tl.range(tiles):  # the last tile first: the mask cuts only those that come first
+            n = (tiles - 1 - j) * BN
+            s = tl.dot(qt, k.load([b, n, g, 0], [1, BN, 1, D]).reshape(BN, D).T)
             columns = n + tl.arange(0, BN)
             seen = columns[None, :] <= rows[:, None] + (T - S) if CAUSAL else columns[None, :] < T
             s = tl.where(seen, s, -tl.inf)
@@ -34,7 +35,7 @@ def attention_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, scale,
             p = tl.exp2(s * scale - (shift * scale)[:, None])
             alpha = tl.exp2((top - shift) * scale)
             total = total * alpha + tl.sum(p, 1)
-            acc = tl.dot(p.to(v.dtype), v.load([b, n, g, 0], [BN, D]), acc * alpha[:, None])
+            acc = tl.dot(p.to(v.dtype), v.load([b, n, g, 0], [1, BN, 1, D]).reshape(BN, D), acc * alpha[:, None])
             top = new
         inverse = tl.where(total > 0, 1.0 / total, 0.0)
         o.store([b, m, h, 0], (acc * inverse[:, None]).to(o.dtype))
