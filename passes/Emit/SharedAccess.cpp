@@ -61,7 +61,7 @@ LogicalResult tileloom::emit::storeShared(OpBuilder &builder, Operation *op, con
   Location loc = op->getLoc();
   SharedAddresses addresses(builder, op, plan->laneBytes, tile.base);
   auto i32 = builder.getI32Type();
-  if (plan->kind == layout::SharedAccessPlan::Matrix) {
+  auto storeMatrices = [&](OpBuilder &builder) {
     for (const layout::SharedAccess &access : plan->accesses) {
       SmallVector<Value> words;
       for (ArrayRef<unsigned> word : wordsOf(access, tile))
@@ -71,9 +71,10 @@ LogicalResult tileloom::emit::storeShared(OpBuilder &builder, Operation *op, con
                                NVVM::LdStMatrixShapeAttr::get(builder.getContext(), 8, 8),
                                NVVM::LdStMatrixEltType::B16);
     }
-    return success();
-  }
+  };
   auto store = [&](OpBuilder &builder) {
+    if (plan->kind == layout::SharedAccessPlan::Matrix)
+      return storeMatrices(builder);
     for (const layout::SharedAccess &access : plan->accesses) {
       SmallVector<unsigned, 16> run = wordsOf(access, tile).front();
       Type element = elements[run[0]].getType();
@@ -83,8 +84,10 @@ LogicalResult tileloom::emit::storeShared(OpBuilder &builder, Operation *op, con
       LLVM::StoreOp::create(builder, loc, value, addresses.at(builder, access), plan->vectorBytes);
     }
   };
-  // Copies that other threads hold need not be written again.
-  Value primary = withoutCopies(builder, loc, plan->copyLanes, plan->copyWarps, addresses.position);
+  // Copies that other threads hold are not written again: that would be a race of equal values. All
+  // lanes of a warp take part in the store of a matrix.
+  Value primary = withoutCopies(builder, loc, plan->copyLanes, tile.regs.replicatedWarps(),
+                                addresses.position);
   if (!primary) {
     store(builder);
     return success();

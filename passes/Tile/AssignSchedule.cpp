@@ -66,6 +66,8 @@ LogicalResult assign(FunctionOpInterface kernel, bool tensorMemory) {
   int64_t replicas = cooperative ? (rows % 192 == 0 && rows > 0 ? 3 : rows >= 128 ? 2 : 1) : 2;
   if (tensorMemory) // one tensor core, whose sums no warp holds
     replicas = 1;
+  if (!fields.get("replicas"))
+    kernel->setAttr(replicasChosenAttrName, builder.getUnitAttr());
   setDefault("replicas", builder.getI64IntegerAttr(replicas));
   replicas = cast<IntegerAttr>(fields.get("replicas")).getInt();
   if (cooperative && tallest && rows >= 64 && rows % (64 * replicas))

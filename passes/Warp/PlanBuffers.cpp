@@ -55,6 +55,22 @@ int64_t loopsAround(BufferOp buffer) {
   return deepest;
 }
 
+/// Replicas that take tiles in turn each need a slot of what is loaded once a tile: the parity of one
+/// barrier does not tell a replica whether its own tile has come or still the one before.
+void giveReplicasSlots(func::FuncOp function) {
+  function.walk([&](AcquireOp acquire) {
+    auto tiles = acquire->getParentOfType<ForEachTileOp>();
+    if (!tiles || tiles.getStep() != TileStep::Replica)
+      return;
+    auto buffer = acquire.getRing().getDefiningOp<RingOp>().getBuffer().getDefiningOp<BufferOp>();
+    BufferType type = buffer.getBuffer().getType();
+    int64_t replicas = acquire->getParentOfType<RoleOp>().getReplicas();
+    if (!buffer.getPerReplica() && type.getSpace() == Space::Smem && type.getDepth() < replicas)
+      buffer.getBuffer().setType(
+          BufferType::get(type.getContext(), replicas, type.getViews(), type.getSpace()));
+  });
+}
+
 LogicalResult planDepths(func::FuncOp function, tile::ScheduleAttr schedule) {
   SmallVector<BufferOp> streams;
   int64_t fixed = 0, perStage = 0, replicas = 1;
@@ -149,6 +165,7 @@ struct PlanBuffers : tileloom::warp::impl::WarpPlanBuffersBase<PlanBuffers> {
       auto schedule = function->getAttrOfType<tile::ScheduleAttr>(tile::scheduleAttrName);
       if (!schedule)
         return;
+      giveReplicasSlots(function);
       if (failed(planDepths(function, schedule)) || failed(planTensorMemory(function)))
         return signalPassFailure();
       planRegisters(function, schedule);

@@ -143,9 +143,6 @@ LogicalResult ProductLowering::lowerToWgmma(tile::DotOp dot) {
         "b: expected a tile loaded through a descriptor, found one computed in registers");
   FailureOr<Value> left = memoryOf(builder, dot.getA());
   Value leftValue = succeeded(left) ? *left : dot.getA();
-  if (leftValue.getDefiningOp<tile::TransOp>())
-    return dot.emitOpError("a: expected a tile in shared memory or an untransposed one in "
-                           "registers, found a transposed one in registers");
   StringAttr role = roleOfUser(dot);
   auto product = nv::WgmmaOp::create(builder, loc, dot.getType(), leftValue, *right, dot.getAcc(),
                                      dot.getUseAcc());

@@ -18,6 +18,7 @@
 #include "dialects/NV/NV.h"
 #include "dialects/Tile/Tile.h"
 #include "dialects/Warp/Warp.h"
+#include "passes/Tile/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -49,18 +50,46 @@ class RowSplitter {
 public:
   RowSplitter(RoleOp role, int64_t replicas) : role(role), replicas(replicas) {}
 
-  LogicalResult run() {
+  /// Finds what every replica has of each value; false if the rows cannot be told apart.
+  bool analyse() {
     separateReductions();
     separateAdaptable();
     role.walk([&](nv::WgmmaOp product) { set(product.getResult(), 0, product); });
-    while (!work.empty() && succeeded(outcome))
-      visit(work.pop_back_val());
-    if (failed(outcome))
-      return failure();
-    return rewrite();
+    follow();
+    // Every replica writes its rows of a result that has nothing to do with the products.
+    role.walk([&](Operation *op) {
+      if (!isa<StoreOp, tile::ScatterOp, tile::AtomicOp, nv::GlobalStoreOp>(op) || refused ||
+          llvm::any_of(op->getOperands(), [&](Value value) { return slices.contains(value); }))
+        return;
+      auto type = dyn_cast<RankedTensorType>(op->getOperand(0).getType());
+      if (!type)
+        return refuse(op, "every replica would write the same element");
+      set(op->getOperand(0), 0, op);
+      follow();
+    });
+    for (auto [value, dim] : slices) {
+      auto type = cast<RankedTensorType>(value.getType());
+      if (type.getDimSize(dim) % replicas)
+        refuse(value.getDefiningOp() ? value.getDefiningOp() : role.getOperation(),
+               "expected a multiple of " + Twine(replicas) + " rows, found " +
+                   Twine(type.getDimSize(dim)));
+    }
+    return !refused;
   }
 
+  /// The operation that keeps the rows together, and why.
+  Operation *getRefused() const { return refused; }
+  StringRef getReason() const { return reason; }
+
+  /// Gives each replica its rows; after analyse().
+  void rewrite();
+
 private:
+  void follow() {
+    while (!work.empty() && !refused)
+      visit(work.pop_back_val());
+  }
+
   /// A reduction of what does not depend on the products (flags of the rows, read from memory) is
   /// done whole by every replica: it gets a copy of its source for itself.
   void separateReductions() {
@@ -133,11 +162,9 @@ private:
       work.push_back(value);
       return;
     }
-    if (entry->second != dim && succeeded(outcome)) {
-      outcome = because->emitOpError("cannot be split over ")
-                << replicas << " replicas by rows: expected a value sliced along dimension "
-                << entry->second << ", found dimension " << dim;
-    }
+    if (entry->second != dim)
+      refuse(because, "expected a value sliced along dimension " + Twine(entry->second) +
+                          ", found dimension " + Twine(dim));
   }
 
   void visit(Value value) {
@@ -212,6 +239,10 @@ private:
       set(extract.getSource(), dim, op);
       return set(extract.getResult(), dim, op);
     }
+    if (auto trans = dyn_cast<tile::TransOp>(op)) {
+      set(trans.getSource() == value ? trans.getResult() : trans.getSource(), 1 - dim, op);
+      return;
+    }
     if (isa<StoreOp>(op))
       return;
     bool together = OpTrait::hasElementwiseMappableTraits(op) ||
@@ -232,10 +263,11 @@ private:
         set(region->front().getTerminator()->getOperand(index), dim, branch);
   }
 
-  void refuse(Operation *op, StringRef why) {
-    if (succeeded(outcome))
-      outcome = op->emitOpError("cannot be split over ")
-                << replicas << " replicas by rows: " << why;
+  void refuse(Operation *op, const Twine &why) {
+    if (refused)
+      return;
+    refused = op;
+    reason = why.str();
   }
 
   RankedTensorType sliced(RankedTensorType type, int64_t dim) {
@@ -256,23 +288,7 @@ private:
     return known;
   }
 
-  LogicalResult rewrite() {
-    OpBuilder builder = OpBuilder::atBlockBegin(&role.getBody().front());
-    index = ReplicaIndexOp::create(builder, role.getLoc(), builder.getI32Type());
-    for (auto [value, dim] : slices) {
-      auto type = cast<RankedTensorType>(value.getType());
-      if (type.getDimSize(dim) % replicas)
-        return emitError(value.getLoc(), "rows: expected a multiple of ")
-               << replicas << " replicas, found " << type;
-      const_cast<Value &>(value).setType(sliced(type, dim));
-    }
-    WalkResult result = role.walk([&](Operation *op) {
-      return failed(adapt(op)) ? WalkResult::interrupt() : WalkResult::advance();
-    });
-    return failure(result.wasInterrupted());
-  }
-
-  LogicalResult adapt(Operation *op) {
+  void adapt(Operation *op) {
     OpBuilder builder(op);
     Location loc = op->getLoc();
     if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
@@ -282,7 +298,7 @@ private:
     } else if (auto number = dyn_cast<nv::IndexOp>(op)) {
       auto slice = slices.find(number.getResult());
       if (slice == slices.end() || slice->second != static_cast<int64_t>(number.getDim()))
-        return success();
+        return;
       auto type = cast<RankedTensorType>(number.getType());
       Value first = begin(type.getDimSize(slice->second) * replicas);
       builder.setInsertionPointAfter(number);
@@ -296,21 +312,13 @@ private:
         product.getAMutable().assign(rowsOf(
             builder, product.getA(), cast<RankedTensorType>(product.getType()).getDimSize(0)));
     } else if (auto load = dyn_cast<nv::LocalLoadOp>(op)) {
-      if (slices.contains(load.getResult()))
-        load.getViewMutable().assign(rowsOf(builder, load.getView(),
-                                            cast<RankedTensorType>(load.getType()).getDimSize(0),
-                                            slices.lookup(load.getResult())));
+      if (auto slice = slices.find(load.getResult()); slice != slices.end()) {
+        int64_t extent = cast<RankedTensorType>(load.getType()).getDimSize(slice->second);
+        load.getViewMutable().assign(rowsOf(builder, load.getView(), extent, slice->second));
+      }
     } else if (auto store = dyn_cast<StoreOp>(op)) {
-      return adaptStore(store);
-    } else if (isa<tile::ScatterOp, tile::AtomicOp, nv::GlobalStoreOp>(op)) {
-      bool shared =
-          llvm::none_of(op->getOperands(), [&](Value operand) { return slices.contains(operand); });
-      if (shared)
-        return op->emitOpError("cannot be split over ")
-               << replicas << " replicas by rows: expected a value that depends on the rows, or "
-               << "every replica writes it";
+      adaptStore(store);
     }
-    return success();
   }
 
   Value rowsOf(OpBuilder &builder, Value view, int64_t rows, int64_t dim = 0) {
@@ -328,13 +336,8 @@ private:
   }
 
   /// The piece, its staging buffer and its box shrink; its place shifts.
-  LogicalResult adaptStore(StoreOp store) {
-    auto slice = slices.find(store.getValue());
-    if (slice == slices.end())
-      return store.emitOpError("cannot be split over ")
-             << replicas << " replicas by rows: expected a value that depends on the rows, or "
-             << "every replica writes it";
-    int64_t dim = slice->second;
+  void adaptStore(StoreOp store) {
+    int64_t dim = slices.lookup(store.getValue());
     auto desc = cast<tile::DescType>(store.getDesc().getType());
     SmallVector<int64_t> box(desc.getShape());
     // The dim-th extent that the tile keeps.
@@ -365,7 +368,6 @@ private:
     auto piece = RankedTensorType::get(type.getShape(), type.getElementType());
     buffer.getBuffer().setType(
         BufferType::get(store.getContext(), old.getDepth(), {piece}, old.getSpace()));
-    return success();
   }
 
   RoleOp role;
@@ -374,8 +376,17 @@ private:
   llvm::MapVector<Value, int64_t> slices; // value -> dimension
   DenseMap<int64_t, Value> begins;
   SmallVector<Value> work;
-  LogicalResult outcome = success();
+  Operation *refused = nullptr;
+  std::string reason;
 };
+
+void RowSplitter::rewrite() {
+  OpBuilder builder = OpBuilder::atBlockBegin(&role.getBody().front());
+  index = ReplicaIndexOp::create(builder, role.getLoc(), builder.getI32Type());
+  for (auto [value, dim] : slices)
+    const_cast<Value &>(value).setType(sliced(cast<RankedTensorType>(value.getType()), dim));
+  role.walk([&](Operation *op) { adapt(op); });
+}
 
 /// The outermost loop or product of a tile that issues products, and so needs the turn.
 void takeTurns(RoleOp role, Value order) {
@@ -412,7 +423,24 @@ LogicalResult split(func::FuncOp function) {
       return;
     role.setReplicas(replicas);
     if (!pingpong) {
-      result = RowSplitter(role, replicas).run();
+      RowSplitter splitter(role, replicas);
+      if (splitter.analyse())
+        return splitter.rewrite();
+      // Only who asked for replicas is refused; else one does all the work.
+      Operation *op = splitter.getRefused();
+      if (function->hasAttr(tile::replicasChosenAttrName)) {
+        role.setReplicas(1);
+        op->emitRemark("one warpgroup for all rows: they cannot be split over ")
+            << replicas << ": " << splitter.getReason();
+        return;
+      }
+      result = op->emitOpError("cannot be split over ")
+               << replicas << " replicas by rows: " << splitter.getReason();
+      return;
+    }
+    if (!role.walk([](ForEachTileOp) { return WalkResult::interrupt(); }).wasInterrupted()) {
+      result = function.emitOpError("schedule: use = \"pingpong\" expected a loop over tiles, which "
+                                    "the replicas take in turn, found none");
       return;
     }
     OpBuilder builder(role->getParentOp());

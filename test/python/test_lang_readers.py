@@ -52,6 +52,39 @@ def columns_of_b(x: tl.view, w: tl.view, out: tl.view):
 
 
 @tl.jit
+def transposed_in_registers(x: tl.view, w: tl.view, out: tl.view):
+    for m, in tl.tiles((x.shape[0], 128)):
+        a = x.load([m, 0], [128, 128]) * 2
+        out.store([m, 0], tl.dot(a.T, w.load([0, 0], [128, 64])))
+
+
+@tl.jit
+def transposed_sum(x: tl.view, w: tl.view, out: tl.view):
+    for m, in tl.tiles((x.shape[0], 128)):
+        out.store([0, m], tl.dot(x.load([m, 0], [128, 64]), w.load([0, 0], [64, 64])).T)
+
+
+@tl.jit
+def less_its_mean(x: tl.view, w: tl.view, out: tl.view):
+    for m, in tl.tiles((x.shape[0], 128)):
+        s = tl.dot(x.load([m, 0], [128, 64]), w.load([0, 0], [64, 64]))
+        out.store([m, 0], s - (tl.sum(s, 0) / 128)[None, :])
+
+
+@tl.jit
+def beside(x: tl.view, w: tl.view, out: tl.view, plus: tl.view):
+    for m, in tl.tiles((x.shape[0], 128)):
+        out.store([m, 0], tl.dot(x.load([m, 0], [128, 64]), w.load([0, 0], [64, 64])))
+        plus.store([m, 0], x.load([m, 0], [128, 64]) * 2)
+
+
+@tl.jit
+def with_row(x: tl.view, row: tl.view, out: tl.view):
+    for m, in tl.tiles((x.shape[0], 64)):
+        out.store([m, 0], x.load([m, 0], [64, 64]) + row.load([0], [64])[None, :])
+
+
+@tl.jit
 def differences(x: tl.view, out: tl.view):
     before = tl.zeros((64, 64), tl.float32)
     for m in tl.range(0, x.shape[0], 64):
@@ -136,3 +169,66 @@ def test_unused_tensor(target):
     x, out = random(130, 64, dtype=np.float32), nothing(130, 64)
     unused(x, out, x.copy(), target=target)
     assert (out == x).all()
+
+
+@targets
+def test_operand_transposed_in_registers(target):
+    x, w, out = random(256, 128), random(128, 64), nothing(256, 64)
+    transposed_in_registers(x, w, out, target=target)
+    for m in (0, 128):
+        assert error(out[m:m + 128], 2 * fp64(x[m:m + 128]).T @ fp64(w)) < 1e-6
+
+
+@targets
+def test_sum_stored_transposed(target):
+    x, w, out = random(256, 64), random(64, 64), nothing(64, 256)
+    transposed_sum(x, w, out, target=target)
+    assert error(out, (fp64(x) @ fp64(w)).T) < 1e-6
+
+
+@targets
+def test_reduction_across_the_rows_of_a_sum(target):
+    """On Hopper the two warpgroups that would share the rows become one."""
+    x, w, out = random(256, 64), random(64, 64), nothing(256, 64)
+    less_its_mean(x, w, out, target=target)
+    wanted = (fp64(x) @ fp64(w)).reshape(2, 128, 64)
+    assert error(out, (wanted - wanted.mean(1, keepdims=True)).reshape(256, 64)) < 1e-5
+
+
+def test_reduction_across_the_rows_of_replicas_that_were_asked_for():
+    with pytest.raises(tl.CompilationError, match="cannot be split over 2 replicas by rows: a reduction along the rows crosses replicas"):
+        less_its_mean(random(128, 64), random(64, 64), nothing(128, 64), target="sm_90a", schedule={"replicas": 2})
+
+
+@targets
+def test_store_without_a_product_beside_one(target):
+    x, w, out, plus = random(200, 64), random(64, 64), nothing(200, 64), np.full((200, 64), np.nan).astype(BF16)
+    beside(x, w, out, plus, target=target)
+    assert error(out, fp64(x) @ fp64(w)) < 1e-6 and (plus == x * BF16(2)).all()
+
+
+@targets
+def test_row_loaded_by_fewer_threads_than_there_are(target):
+    """64 elements on 128 threads: half of the warps hold copies, which they do not write to scratch again."""
+    x, row, out = random(130, 64, dtype=np.float32), random(64, dtype=np.float32), nothing(130, 64)
+    with_row(x, row, out, target=target)
+    assert (out == x + row).all()
+
+
+@pytest.mark.parametrize("stages", [1, 2])
+@pytest.mark.parametrize("k", [0, 64, 200])
+def test_replicas_in_turn_with_a_load_each_tile(k, stages):
+    """What is loaded once a tile has a slot for each replica."""
+    x, w, c, out = random(700, k), random(k, 64), random(700, 64, dtype=np.float32), nothing(700, 64)
+    onto(x, w, c, out, target="sm_90a", schedule={"use": "pingpong", "stages": stages})
+    assert error(out, fp64(x) @ fp64(w) + fp64(c)) < 1e-6
+
+
+@tl.jit
+def one_tile(x: tl.view, w: tl.view, out: tl.view):
+    out.store([0, 0], tl.dot(x.load([0, 0], [64, 64]), w.load([0, 0], [64, 64])))
+
+
+def test_replicas_in_turn_without_tiles():
+    with pytest.raises(tl.CompilationError, match='use = "pingpong" expected a loop over tiles, which the replicas take in turn, found none'):
+        one_tile[(1,)](random(64, 64), random(64, 64), nothing(64, 64), target="sm_90a", schedule={"use": "pingpong"})

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import tileloom as tl
-from tileloom import sim
 
 
 @tl.jit
@@ -75,10 +74,7 @@ CASES = ["add", "mixed", "divide", "extremes", "where", "exponential", "logarith
          "integer"]
 
 
-RACE = pytest.mark.xfail(raises=sim.KernelFault, strict=False, reason="two conversions share scratch memory without a barrier between them")
-
-
-@pytest.mark.parametrize("case", [pytest.param(case, marks=RACE) if case == "index" else case for case in CASES])
+@pytest.mark.parametrize("case", CASES)
 def test_arithmetic(case):
     rng = np.random.default_rng(len(case))
     x, y = rng.standard_normal((2, 128, 64)).astype(np.float32)

@@ -78,3 +78,30 @@ func.func @too_wide() attributes {tile.kernel, tile.schedule = #tile.schedule<us
   %p = warp.buffer : !warp.buffer<1 x [128x128xbf16], tmem>
   return
 }
+
+// -----
+
+// Replicas that take tiles in turn have a slot each of what is loaded once a tile.
+// CHECK-LABEL: func.func @turns
+// CHECK: warp.buffer : <2 x [64x64xbf16]>
+func.func @turns(%A: !tile.desc<64x64xbf16>, %n: i32) attributes {tile.kernel, tile.schedule = #tile.schedule<use = "pingpong">} {
+  %c1 = arith.constant 1 : i32
+  %a = warp.buffer : !warp.buffer<1 x [64x64xbf16]>
+  %free = warp.ring released %a : !warp.buffer<1 x [64x64xbf16]>
+  %ready = warp.ring %a : !warp.buffer<1 x [64x64xbf16]>
+  warp.specialize {
+    warp.role @math warps(4) replicas(2) {
+      warp.for_each_tile (%i, %j) in (%n, %c1) step(replica) {
+        %t = warp.acquire %ready
+        warp.release %t to %free generic
+      }
+    }
+    warp.role @load warps(1) {
+      warp.for_each_tile (%i, %j) in (%n, %c1) {
+        %t = warp.acquire %free
+        warp.release %t to %ready generic
+      }
+    }
+  }
+  return
+}

@@ -75,14 +75,51 @@ func.func @across(%A: !tile.desc<128x64xbf16>, %B: !tile.desc<64x64xbf16>, %D: i
 
 // -----
 
+// One warpgroup does everything where the compiler chose the replicas.
+// CHECK-LABEL: func.func @across_chosen
+// CHECK: warp.role @math warps(4) {
+// CHECK: nv.reduce add {{.*}} : tensor<128x64xf32> -> tensor<64xf32>
+func.func @across_chosen(%A: !tile.desc<128x64xbf16>, %B: !tile.desc<64x64xbf16>, %D: i64 {tile.pointer = f32}, %i: i32)
+    attributes {tile.kernel, tile.replicas_chosen, tile.schedule = #tile.schedule<replicas = 2, use = "cooperative">} {
+  %a = tile.load %A[%i, %i] : !tile.desc<128x64xbf16> -> tensor<128x64xbf16>
+  %b = tile.load %B[%i, %i] : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+  %d = tile.dot %a, %b : tensor<128x64xbf16>, tensor<64x64xbf16> -> tensor<128x64xf32>
+  // expected-remark @+1 {{one warpgroup for all rows: they cannot be split over 2: a reduction along the rows crosses replicas}}
+  %sums = nv.reduce add %d dim(0) : tensor<128x64xf32> -> tensor<64xf32>
+  %at = nv.index dim(0) : tensor<64xi32>
+  tile.scatter %sums to %D[%at] : tensor<64xf32>, tensor<64xi32>
+  return
+}
+
+// -----
+
+// What has nothing to do with the products is shared by rows as well; a transposed sum is split by columns.
+// CHECK-LABEL: func.func @others
+// CHECK: %[[T:.*]] = tile.trans %{{.*}} : tensor<64x64xf32> -> tensor<64x64xf32>
+// CHECK: warp.store %[[T]] to %{{.*}} : tensor<64x64xf32>
+// CHECK: %[[AT:.*]] = nv.index dim(0) : tensor<32xi32>
+// CHECK: tile.scatter %{{.*}} : tensor<32xi32>, tensor<32xi32>
+func.func @others(%A: !tile.desc<128x64xbf16>, %B: !tile.desc<64x64xbf16>, %D: !tile.desc<64x128xf32>, %E: i64 {tile.pointer = i32}, %i: i32)
+    attributes {tile.kernel, tile.schedule = #tile.schedule<replicas = 2, use = "cooperative">} {
+  %a = tile.load %A[%i, %i] : !tile.desc<128x64xbf16> -> tensor<128x64xbf16>
+  %b = tile.load %B[%i, %i] : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+  %d = tile.dot %a, %b : tensor<128x64xbf16>, tensor<64x64xbf16> -> tensor<128x64xf32>
+  %t = tile.trans %d : tensor<128x64xf32> -> tensor<64x128xf32>
+  tile.store %t to %D[%i, %i] : tensor<64x128xf32>, !tile.desc<64x128xf32>
+  %at = nv.index dim(0) : tensor<64xi32>
+  tile.scatter %at to %E[%at] : tensor<64xi32>, tensor<64xi32>
+  return
+}
+
+// -----
+
 func.func @shared(%A: !tile.desc<128x64xbf16>, %B: !tile.desc<64x64xbf16>, %D: !tile.desc<128x64xf32>, %E: i64 {tile.pointer = i32}, %i: i32)
     attributes {tile.kernel, tile.schedule = #tile.schedule<replicas = 2, use = "cooperative">} {
   %a = tile.load %A[%i, %i] : !tile.desc<128x64xbf16> -> tensor<128x64xbf16>
   %b = tile.load %B[%i, %i] : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
   %d = tile.dot %a, %b : tensor<128x64xbf16>, tensor<64x64xbf16> -> tensor<128x64xf32>
   tile.store %d to %D[%i, %i] : tensor<128x64xf32>, !tile.desc<128x64xf32>
-  %at = nv.index dim(0) : tensor<64xi32>
-  // expected-error @+1 {{expected a value that depends on the rows, or every replica writes it}}
-  tile.scatter %at to %E[%at] : tensor<64xi32>, tensor<64xi32>
+  // expected-error @+1 {{every replica would write the same element}}
+  tile.scatter %i to %E[%i] : i32, i32
   return
 }
