@@ -98,6 +98,10 @@ struct RecipeBuilder {
     size_t next = 0;
     for (int64_t extent : llvm::reverse(desc.getShape()))
       full.push_back(extent == 1 || next >= box.size() ? 1 : box[next++]);
+    int64_t bits = full.front() * tile::elementBits(desc.getElementType());
+    if (bits % 128) // CUDA driver API, cuTensorMapEncodeTiled: boxDim[0]
+      return first->emitOpError("box rows: expected a multiple of 16 bytes, found ")
+             << full.front() << " elements of " << desc.getElementType();
     for (int64_t extent : full)
       if (extent > 256)
         return first->emitOpError("box extent: expected at most 256 elements, found ") << extent;
