@@ -166,6 +166,8 @@ struct RecipeBuilder {
         entry("per_sm", integer(launch ? launch.getPerSm() : 1))};
     if (auto extents = function->getAttrOfType<ArrayAttr>("nv.tiles"))
       grid.push_back(entry("tiles", extents));
+    if (launch && !launch.getPersistent()) // nothing here says how many programs the caller wants
+      grid.assign({entry("given", builder.getBoolAttr(true))});
     if (auto extents = function->getAttrOfType<ArrayAttr>(gridAttrName)) {
       if (extents.empty() || extents.size() > 3 || (launch && launch.getPersistent()))
         return function.emitOpError("'")

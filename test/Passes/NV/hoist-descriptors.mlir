@@ -95,3 +95,12 @@ func.func @column(%A: !tile.desc<64x1xf32>, %v: !column, %i: i32) attributes {ti
   nv.tma.load %A[%i, %i] to %v : !tile.desc<64x1xf32>, !column
   return
 }
+
+// -----
+
+// Without a grid of its own the caller gives one at the launch.
+// CHECK-LABEL: func.func @given
+// CHECK-SAME: grid = {given = true}
+func.func @given(%n: i32) attributes {tile.kernel, warp.launch = #warp.launch<persistent = false>} {
+  return
+}
