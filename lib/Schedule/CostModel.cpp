@@ -203,9 +203,15 @@ public:
     double busy = std::min<double>(machine.processors, result.tiles);
     double dram = std::min(machine.dramBytes, busy * machine.dramBytesPerProcessor);
     result.bytes = through;
-    // Tiles walk down a section of rows before the next column: sections whose streams fit L2.
-    if (reverse && stream > 0)
-      result.raster = std::clamp<int64_t>(int64_t(machine.cacheBytes / (2 * stream)), 1, 64);
+    // Tiles walk down a section of rows before the next column: sections whose streams fit L2, but
+    // not shorter than three rounds of the machine, or each CTA gets tiles of one length (measured:
+    // with one round a section, 0.64 of the speed).
+    if (reverse && stream > 0) {
+      double columns = evaluate(tiles.getExtents().back()).value_or(1);
+      double fits = machine.cacheBytes / (2 * stream);
+      double rounds = std::ceil(3 * machine.processors / std::max(columns, 1.0));
+      result.raster = std::clamp<int64_t>(int64_t(std::max(fits, rounds)), 1, 64);
+    }
     result.microseconds =
         std::max({clocks / machine.clocksPerMicrosecond, distinct / dram + machine.base,
                   through / machine.l2Bytes + machine.base});
@@ -252,12 +258,6 @@ private:
   /// Sums and operands that the registers of a thread (or tensor memory) hold at once.
   bool checkRegisters(Prediction &result) {
     double held = 0, columns = 0;
-    bool masked = false;
-    kernel.walk([&](arith::CmpIOp compare) {
-      auto type = dyn_cast<RankedTensorType>(compare.getType());
-      masked |= type && type.getRank() == 2 && compare->getParentOfType<scf::ForOp>() &&
-                isPerRow(compare.getLhs()) != isPerRow(compare.getRhs());
-    });
     kernel.walk([&](tile::DotOp dot) {
       auto sum = cast<RankedTensorType>(dot.getType());
       held += rows(sum.getDimSize(0)) * sum.getDimSize(1) / 128;
@@ -282,25 +282,11 @@ private:
       // The registers of an SM, shared by the warpgroups with products, less addresses and the
       // like.
       int64_t there = replicas > 2 ? 160 - 30 : 240 - machine.otherRegisters;
-      // Comparing positions element by element takes registers too.
-      there -= masked && replicas <= 2 ? 16 : 0;
       if (held > there)
         result.reason = "registers: " + llvm::utostr(uint64_t(held)) +
                         " a thread for sums and operands, " + llvm::utostr(there) + " there";
     }
     return result.reason.empty();
-  }
-
-  /// Whether a tile of positions has one value for each row.
-  static bool isPerRow(Value value) {
-    while (Operation *def = value.getDefiningOp()) {
-      if (auto expand = dyn_cast<tile::ExpandDimsOp>(def))
-        return expand.getDim() == 1;
-      if (def->getNumOperands() == 0)
-        return false;
-      value = def->getOperand(0);
-    }
-    return false;
   }
 
   double tripsOf(scf::ForOp loop) {

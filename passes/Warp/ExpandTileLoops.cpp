@@ -4,9 +4,6 @@
 // this CTA (stride = CTAs, or clusters of them), with the tile coordinates decoded so that `group`
 // rows of tiles share B in L2.
 //
-// With `warp.serpentine` (tiles that get shorter) the CTAs take the tiles of every other round in
-// the opposite order.
-//
 // Where replicas take alternate tiles, replica r starts r tiles on and steps by R; the slots of the
 // tiles it leaves out pass it by: warp.skip moves its place in every shared ring by the number of
 // acquires of one tile, which must not depend on the tile.
@@ -109,14 +106,6 @@ void recordTiles(ForEachTileOp tileLoop, FunctionOpInterface function) {
   function->setAttr("nv.tiles", builder.getArrayAttr(extents));
 }
 
-/// Which tile of a round falls to this CTA: the numbers run forwards and backwards in turn.
-Value placeInRound(Arith &math, Value round, Value cta, Value last) {
-  Value odd = arith::AndIOp::create(math.builder, math.loc, round, math.constant(1));
-  // odd ? last - cta : cta
-  Value turn = math.mul(odd, math.sub(last, math.add(cta, cta)));
-  return math.add(cta, turn);
-}
-
 LogicalResult expand(ForEachTileOp tileLoop) {
   OpBuilder builder(tileLoop);
   Location loc = tileLoop.getLoc();
@@ -166,26 +155,9 @@ LogicalResult expand(ForEachTileOp tileLoop) {
       SkipOp::create(builder, loc, ring, math.mul(count, replica));
   }
 
-  // Tiles that fall in length: every other round goes backwards over the CTAs, or the first of them
-  // would get the longest tile of each round.
-  bool serpentine = tileLoop->hasAttr(serpentineAttrName) && !alternate;
-  Value last;
-  if (serpentine) {
-    last = math.sub(ctas, math.constant(1));
-    Value rounds = math.divu(total, ctas);
-    Value rest = math.sub(total, math.mul(rounds, ctas));
-    Value more = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
-                                       placeInRound(math, rounds, cta, last), rest);
-    Value extra = arith::ExtUIOp::create(builder, loc, i32, more);
-    start = math.constant(0);
-    total = math.add(rounds, extra);
-    step = math.constant(1);
-  }
   auto loop = scf::ForOp::create(builder, loc, start, total, step);
   builder.setInsertionPointToStart(loop.getBody());
   Value tile = loop.getInductionVar(), i, j;
-  if (serpentine)
-    tile = math.add(math.mul(tile, ctas), placeInRound(math, tile, cta, last));
   if (tileLoop.getGroup() == 1) {
     i = math.divu(tile, tileLoop.getN());
     j = math.sub(tile, math.mul(i, tileLoop.getN()));

@@ -16,7 +16,6 @@
 #include "dialects/Tile/Tile.h"
 #include "dialects/Warp/Warp.h"
 #include "passes/Warp/Projection.h"
-#include "tileloom/Analysis/Roles.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -229,8 +228,6 @@ private:
     region->emplaceBlock();
     region->addArgument(builder.getI32Type(), loc);
     region->addArgument(builder.getI32Type(), loc);
-    if (reverse)
-      state.addAttribute(serpentineAttrName, builder.getUnitAttr());
     auto copied = cast<ForEachTileOp>(builder.create(state));
     Block &body = copied.getBody().front();
     OpBuilder inside = OpBuilder::atBlockEnd(&body);

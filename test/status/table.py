@@ -151,15 +151,14 @@ def assemble(text, target):
     """What ptxas has to say against a tile program; "" if nothing."""
     from tileloom import compiler
     report = compiler.compile(text, target, report=True, cubin=True).report
+    against = []
     for kernel in report["kernels"]:
         found = kernel["ptxas"]
         spilled = found["spill_store_bytes"] + found["spill_load_bytes"]
-        if spilled:
-            return f"{spilled} bytes spilled"
-        for message in found["messages"]:
-            if message.get("code", "").startswith(("C75", "C76")):
-                return f"{message['code']}: {message['text']}"
-    return ""
+        against += [f"{spilled} bytes spilled"] if spilled else []
+        against += [f"{message['code']}: {message['text']}" for message in found["messages"]
+                    if message.get("code", "").startswith(("C75", "C76"))]
+    return ", ".join(against)
 
 
 def attempt(function):

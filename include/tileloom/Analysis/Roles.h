@@ -20,8 +20,6 @@ bool isSingleThreadRole(warp::RoleOp role);
 /// by its kind.
 int64_t arrivalsOf(warp::ReleaseOp release);
 
-/// Unit attribute of a tile loop: tiles get shorter, so CTAs take every other round backwards.
-inline constexpr llvm::StringLiteral serpentineAttrName = "warp.serpentine";
 /// Attribute of a role: the first of its warps in the CTA (nv-assign-warps).
 inline constexpr llvm::StringLiteral firstWarpAttrName = "nv.first_warp";
 /// Unit attribute of an acquire whose replicas take the slots in turn: each slot is then used by

@@ -74,9 +74,13 @@ def fits(tensor):
     return all(step * size % 16 == 0 for extent, step in zip(tensor.shape[:-1], tensor.strides) if extent > 1)
 
 
-def boxed(value, tensor, fill=True):
-    """`value`, whose facts are `tensor`, if hardware copies can take it; else a copy with padded rows. fill=False: without its elements."""
-    if fits(tensor):
+def boxed(value, tensor, fill=True, stored=False):
+    """`value`, whose facts are `tensor`, if hardware copies can take it; else a copy with padded rows. fill=False: without its elements.
+
+    stored: it is written. A store through a tensor map ends at 16 bytes, not at the last element of a row (measured on an H200): rows of
+    another length would spoil what lies behind them."""
+    ragged = stored and tensor.shape[-1] * tensor.dtype.itemsize % 16
+    if fits(tensor) and not ragged:
         return value
     step = 16 // tensor.dtype.itemsize
     padded = empty(value, (*tensor.shape[:-1], -(-tensor.shape[-1] // step) * step), tensor.dtype)

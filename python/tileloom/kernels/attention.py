@@ -7,7 +7,7 @@ import tileloom as tl
 from . import arrays
 
 
-@tl.jit
+@tl.jit(candidates={"BM": (128, 192), "BN": (128, 112, 96, 64)})
 def attention_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, scale, CAUSAL: tl.constexpr,
                      BM: tl.constexpr = tl.auto, BN: tl.constexpr = tl.auto):
     """q, o [B, S, H, D]; k, v [B, T, G, D], H a multiple of G; lse [B, H, S], float32; scale > 0 includes log2(e).
@@ -71,7 +71,7 @@ def attention(q, k, v, out=None, *, causal=False, scale=None, lse=None, **launch
     arrays.require_type(results["lse"], (tl.float32,), name, "lse")
     arrays.require_device(("q", given["q"]), {**given, **results}, name)
     if B * S * H:
-        result = arrays.boxed(out, results["out"], fill=False)
+        result = arrays.boxed(out, results["out"], fill=False, stored=True)
         q, k, v = (arrays.boxed(value, given[own]) for own, value in (("q", q), ("k", k), ("v", v)))
         attention_kernel(q, k, v, result, lse, scale * math.log2(math.e), bool(causal), **launch)
         if result is not out:

@@ -52,7 +52,7 @@ def gemm(a, b, out=None, *, bias=None, accumulate=False, out_dtype=None, **launc
     if M == 0 or N == 0:
         return out
     trans_a, trans_b = _by_columns(x), not _by_columns(y)
-    result = arrays.boxed(out, z, fill=accumulate)
+    result = arrays.boxed(out, z, fill=accumulate, stored=True)
     a = arrays.boxed(a.T, arrays.transposed(x)) if trans_a else arrays.boxed(a, x)
     b = arrays.boxed(b, y) if trans_b else arrays.boxed(b.T, arrays.transposed(y))
     gemm_kernel(a, b, result, bias, trans_a, trans_b, bool(accumulate), **launch)

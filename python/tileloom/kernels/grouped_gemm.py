@@ -80,7 +80,7 @@ def grouped_gemm_contiguous(a, b, labels, out=None, **launch):
     out, z, i = _finish(name, a, x, out, (x.shape[0], y.shape[1]), "labels", labels, x.shape[0])
     arrays.require_device(("a", x), {"b": y, "labels": i, "out": z}, name)
     if x.shape[0] and y.shape[1]:
-        result = arrays.boxed(out, z)
+        result = arrays.boxed(out, z, stored=True)
         contiguous_kernel(arrays.boxed(a, x), arrays.boxed(b, y), result, labels, **launch)
         if result is not out:
             out[...] = result
@@ -97,7 +97,7 @@ def grouped_gemm_masked(a, b, counts, out=None, **launch):
     out, z, i = _finish(name, a, x, out, shape, "counts", counts, x.shape[0])
     arrays.require_device(("a", x), {"b": y, "counts": i, "out": z}, name)
     if 0 not in shape:
-        result = arrays.boxed(out, z)
+        result = arrays.boxed(out, z, stored=True)
         masked_kernel(arrays.boxed(a, x), arrays.boxed(b, y), result, counts, **launch)
         if result is not out:
             out[...] = result

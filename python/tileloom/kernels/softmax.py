@@ -36,5 +36,5 @@ def softmax(x, out=None, **launch):
 
 
 def warps(block):
-    """Warps for a row of `block` elements: 8 to 32 elements a thread."""
-    return min(max(block // 512, 4), 16)
+    """Warps for a row of `block` elements, measured on an H200: 32 elements a thread up to 4096, 64 at most above."""
+    return 4 if block <= 4096 else 8 if block <= 8192 else 16

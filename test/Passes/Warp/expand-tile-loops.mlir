@@ -204,28 +204,3 @@ func.func @while_in_the_tile(%m: i32, %n: i32, %p: i1) {
   }
   return
 }
-
-// -----
-
-// Tiles that get shorter: rounds 0, 2, ... forwards over the CTAs, 1, 3, ... backwards; the last round as far as tiles are left.
-// CHECK-LABEL: func.func @serpentine
-// CHECK: %[[CTA:.*]] = nvvm.read.ptx.sreg.ctaid.x
-// CHECK: %[[CTAS:.*]] = nvvm.read.ptx.sreg.nctaid.x
-// CHECK: %[[ROUNDS:.*]] = arith.divui %{{.*}}, %[[CTAS]]
-// CHECK: arith.andi %[[ROUNDS]]
-// CHECK: arith.cmpi ult
-// CHECK: scf.for %[[R:.*]] = %{{.*}} to %{{.*}} step
-// CHECK: %[[BASE:.*]] = arith.muli %[[R]], %[[CTAS]]
-// CHECK: arith.andi %[[R]]
-func.func @serpentine(%m: i32, %n: i32, %p: i64) {
-  %at = arith.constant 0 : i64
-  warp.specialize {
-    warp.role @main warps(4) {
-      warp.for_each_tile (%i, %j) in (%m, %n) group(4) attributes {warp.serpentine} {
-        %x = arith.addi %i, %j : i32
-        nv.global_store %x to %p[%at] : i32, i64
-      }
-    }
-  }
-  return
-}
