@@ -296,5 +296,9 @@ LogicalResult ForEachTileOp::verify() {
     return emitOpError("body arguments: expected ")
            << getExtents().size() << " tile coordinates, found "
            << getBody().front().getNumArguments();
+  // The inner one would share its tiles over the CTAs again, so that each sees a part of a part.
+  if ((*this)->getParentOfType<ForEachTileOp>())
+    return emitOpError("place: expected no loop over tiles around it, found one; give one loop all "
+                       "extents");
   return success();
 }

@@ -98,6 +98,10 @@ struct RecipeBuilder {
     size_t next = 0;
     for (int64_t extent : llvm::reverse(desc.getShape()))
       full.push_back(extent == 1 || next >= box.size() ? 1 : box[next++]);
+    int64_t bits = full.front() * tile::elementBits(desc.getElementType());
+    if (bits % 128) // CUDA driver API, cuTensorMapEncodeTiled: boxDim[0]
+      return first->emitOpError("box rows: expected a multiple of 16 bytes, found ")
+             << full.front() << " elements of " << desc.getElementType();
     for (int64_t extent : full)
       if (extent > 256)
         return first->emitOpError("box extent: expected at most 256 elements, found ") << extent;
@@ -162,6 +166,8 @@ struct RecipeBuilder {
         entry("per_sm", integer(launch ? launch.getPerSm() : 1))};
     if (auto extents = function->getAttrOfType<ArrayAttr>("nv.tiles"))
       grid.push_back(entry("tiles", extents));
+    if (launch && !launch.getPersistent()) // nothing here says how many programs the caller wants
+      grid.assign({entry("given", builder.getBoolAttr(true))});
     if (auto extents = function->getAttrOfType<ArrayAttr>(gridAttrName)) {
       if (extents.empty() || extents.size() > 3 || (launch && launch.getPersistent()))
         return function.emitOpError("'")

@@ -8,6 +8,7 @@
 #include "passes/NV/LayoutFlow.h"
 
 #include "passes/NV/LayoutNeeds.h"
+#include "tileloom/Analysis/TileLayouts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -39,6 +40,18 @@ void LayoutFlow::assign(Value value, Attribute layout) {
   layout = sourceOfOperand(value, layout);
   if (layout && isTile(value) && layouts.insert({value, layout}).second)
     worklist.push_back(value);
+}
+
+/// Whether a tile can have `layout`: the one that a line of it was cut from may be for other extents.
+static bool fits(Value value, Attribute layout) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type)
+    return true;
+  auto found = registerLayout(cast<RankedTensorType>(withLayout(type, layout)));
+  if (found)
+    return true;
+  llvm::consumeError(found.takeError());
+  return false;
 }
 
 /// Values that are one value at different points of control flow.
@@ -126,7 +139,8 @@ void LayoutFlow::propagateThrough(Operation *op, Attribute layout, unsigned inde
     if (forward)
       to(nv::SliceAttr::get(op->getContext(), reduce.getDim(), layout));
     else if (auto slice = dyn_cast<nv::SliceAttr>(layout);
-             slice && slice.getDim() == static_cast<int64_t>(reduce.getDim()))
+             slice && slice.getDim() == static_cast<int64_t>(reduce.getDim()) &&
+             fits(reduce.getSource(), slice.getParent()))
       to(slice.getParent());
     return;
   }
@@ -134,7 +148,8 @@ void LayoutFlow::propagateThrough(Operation *op, Attribute layout, unsigned inde
     if (!forward)
       to(nv::SliceAttr::get(op->getContext(), broadcast.getDim(), layout));
     else if (auto slice = dyn_cast<nv::SliceAttr>(layout);
-             slice && slice.getDim() == static_cast<int64_t>(broadcast.getDim()))
+             slice && slice.getDim() == static_cast<int64_t>(broadcast.getDim()) &&
+             fits(broadcast.getResult(), slice.getParent()))
       to(slice.getParent());
     return;
   }

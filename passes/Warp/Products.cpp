@@ -135,8 +135,9 @@ LogicalResult ProductLowering::lowerToWgmma(tile::DotOp dot) {
   auto b = cast<RankedTensorType>(dot.getB().getType());
   if (a.getDimSize(0) % 64)
     return dot.emitOpError("rows: expected a multiple of 64, found ") << a.getDimSize(0);
-  if (b.getDimSize(1) % 8)
-    return dot.emitOpError("columns: expected a multiple of 8, found ") << b.getDimSize(1);
+  if (b.getDimSize(1) % 8 || b.getDimSize(1) > 256)
+    return dot.emitOpError("columns: expected a multiple of 8 up to 256, found ")
+           << b.getDimSize(1);
   FailureOr<Value> right = memoryOf(builder, dot.getB());
   if (failed(right))
     return dot.emitOpError(

@@ -43,12 +43,12 @@ def onto(x: tl.view, w: tl.view, c: tl.view, out: tl.view):
 @tl.jit
 def columns_of_b(x: tl.view, w: tl.view, out: tl.view):
     for m, in tl.tiles((x.shape[0], 128)):
-        acc, total = tl.zeros((128, 64), tl.float32), tl.zeros((64,), tl.float32)
+        acc, top = tl.zeros((128, 64), tl.float32), tl.zeros((64,), tl.float32)
         for k in tl.range(0, x.shape[1], 64):
             b = w.load([k, 0], [64, 64])
             acc = tl.dot(x.load([m, k], [128, 64]), b, acc)
-            total += tl.sum(b.to(tl.float32), 0)
-        out.store([m, 0], acc + total[None, :])
+            top = tl.maximum(top, tl.max(b.to(tl.float32), 0))
+        out.store([m, 0], acc + top[None, :])
 
 
 @tl.jit
@@ -148,10 +148,12 @@ def test_sum_begins_with_a_loaded_tile(target, k):
     assert error(out, fp64(x) @ fp64(w) + fp64(c)) < 1e-6
 
 
-def test_operand_also_reduced(target="sm_90a"):
+@targets
+def test_operand_also_reduced(target):
+    """The row of maxima is wanted as a row of the sum, whose layout (128 rows of tensor memory) the operand cannot have."""
     x, w, out = random(200, 200), random(200, 64), nothing(200, 64)
     columns_of_b(x, w, out, target=target)
-    assert error(out, fp64(x) @ fp64(w) + fp64(w).sum(0)) < 1e-6
+    assert error(out, fp64(x) @ fp64(w) + fp64(w).max(0)) < 1e-6
 
 
 @targets
@@ -232,3 +234,49 @@ def one_tile(x: tl.view, w: tl.view, out: tl.view):
 def test_replicas_in_turn_without_tiles():
     with pytest.raises(tl.CompilationError, match='use = "pingpong" expected a loop over tiles, which the replicas take in turn, found none'):
         one_tile[(1,)](random(64, 64), random(64, 64), nothing(64, 64), target="sm_90a", schedule={"use": "pingpong"})
+
+
+@tl.jit
+def product(a: tl.view, b: tl.view, c: tl.view, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    for m, n in tl.tiles((a.shape[0], BM), (b.shape[0], BN)):
+        acc = tl.zeros((BM, BN), tl.float32)
+        for k in tl.range(0, a.shape[1], BK):
+            acc = tl.dot(a.load([m, k], [BM, BK]), b.load([n, k], [BN, BK]).T, acc)
+        c.store([m, n], acc)
+
+
+@tl.jit
+def copied(a: tl.view, c: tl.view, BM: tl.constexpr, BN: tl.constexpr):
+    for m, n in tl.tiles((a.shape[0], BM), (a.shape[1], BN)):
+        c.store([m, n], a.load([m, n], [BM, BN]))
+
+
+@pytest.mark.parametrize("target, tile, schedule, message", [
+    ("sm_90a", (32, 64, 64), {}, "rows: expected a multiple of 64, found 32"),
+    ("sm_90a", (96, 64, 64), {}, "rows: expected a multiple of 64 .*, found 96"),
+    ("sm_90a", (128, 64, 64), {"replicas": 3}, r"rows: expected a multiple of 192 \(64 for each of replicas = 3\), found 128"),
+    ("sm_90a", (64, 20, 64), {}, "columns: expected a multiple of 8 up to 256, found 20"),
+    ("sm_90a", (64, 512, 64), {}, "columns: expected a multiple of 8 up to 256, found 512"),
+    ("sm_90a", (64, 64, 8), {}, "inner extent: expected a multiple of 16 .*, found 8"),
+    ("sm_90a", (128, 128, 512), {}, "shared memory: need 294912 bytes, have 231424: 1 stages of 262144 and 32768 for the rest; use smaller tiles"),
+    ("sm_90a", (128, 128, 64), {"stages": 20}, "shared memory: need 688128 bytes, have 231424: 20 stages of 32768 .*; 6 stages would fit"),
+    ("sm_90a", (128, 128, 64), {"stages": 0}, "field 'stages': expected an integer from 1 to 32, found 0"),
+    ("sm_90a", (128, 128, 64), {"registers": 300}, "field 'registers': expected an integer from 24 to 256, found 300"),
+    ("sm_100a", (32, 64, 64), {}, r"rows: expected 64 or 128 \(one tensor core\), found 32"),
+    ("sm_100a", (256, 64, 64), {}, r"rows: expected 64 or 128 \(one tensor core\), found 256"),
+    ("sm_100a", (64, 512, 64), {}, "N: expected a multiple of 8 up to 256 .*, found 512"),
+])
+def test_schedules_that_cannot_be_met(target, tile, schedule, message):
+    with pytest.raises(tl.CompilationError, match=message):
+        product(random(128, 64), random(64, 64), nothing(128, 64), *tile, target=target, **({"schedule": schedule} if schedule else {}))
+
+
+@targets
+@pytest.mark.parametrize("tile, message", [
+    ((64, 1), "box rows: expected a multiple of 16 bytes, found 1 elements of 'f32'"),
+    ((64, 3), "a box's rows are 12 bytes; need a multiple of 16"),
+    ((256, 256), "shared memory: need 524304 bytes, have 232448"),
+])
+def test_boxes_that_cannot_be_met(target, tile, message):
+    with pytest.raises(tl.CompilationError, match=message):
+        copied(random(64, 64, dtype=np.float32), nothing(64, 64), *tile, target=target)

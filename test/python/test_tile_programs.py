@@ -132,3 +132,14 @@ def test_attention_blackwell(batch, length, heads):
     scores = x @ y.transpose(0, 1, 3, 2) * 128**-0.5
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     assert error(fp32(o), (weights / weights.sum(-1, keepdims=True) @ z).transpose(0, 2, 1, 3)) < 5e-3
+
+
+@pytest.mark.parametrize("target", ["sm_90a", "sm_100a"])
+def test_chained_without_a_loop(target):
+    a, unused, out = bf16(0.3 * np.random.default_rng(5).standard_normal((64, 64))), np.zeros((32, 512), np.uint16), np.full((64, 64), 0x7FC0, np.uint16)
+    compiled = program("chained", target)
+    assert compiled.recipe["launch"]["grid"] == {"given": True}
+    compiled.recipe["launch"]["grid"] = {"x": 1}
+    run(compiled, (a, unused, out))
+    square = fp32(a).astype(np.float64) @ fp32(a).astype(np.float64).T
+    assert error(fp32(out), fp32(bf16(square)) @ fp32(a).astype(np.float64) + square) < 4e-3

@@ -32,3 +32,14 @@ func.func @not_on_a_function() {
 func.func @not_unit() attributes {tile.kernel = 1} {
   return
 }
+
+// -----
+
+func.func @nested_tiles(%n: i32) {
+  tile.for_each_tile (%i) in (%n) {
+    // expected-error@+1 {{place: expected no loop over tiles around it, found one; give one loop all extents}}
+    tile.for_each_tile (%j) in (%n) {
+    }
+  }
+  return
+}

@@ -85,3 +85,22 @@ func.func @plain(%x: i64 {tile.name = "x", tile.pointer = bf16, tile.divisibilit
     attributes {tile.kernel, warp.launch = #warp.launch<persistent = false>, nv.grid = [{argument = 1}, 2]} {
   return
 }
+
+// -----
+
+!column = !nv.memdesc<64xf32, #nv.smem<swizzle = 0>>
+
+func.func @column(%A: !tile.desc<64x1xf32>, %v: !column, %i: i32) attributes {tile.kernel} {
+  // expected-error@+1 {{box rows: expected a multiple of 16 bytes, found 1 elements of 'f32'}}
+  nv.tma.load %A[%i, %i] to %v : !tile.desc<64x1xf32>, !column
+  return
+}
+
+// -----
+
+// Without a grid of its own the caller gives one at the launch.
+// CHECK-LABEL: func.func @given
+// CHECK-SAME: grid = {given = true}
+func.func @given(%n: i32) attributes {tile.kernel, warp.launch = #warp.launch<persistent = false>} {
+  return
+}
