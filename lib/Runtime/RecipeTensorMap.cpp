@@ -64,7 +64,7 @@ static void checkPadded(const JsonReader &json, TensorMapSpec &spec) {
 
 TensorMapSpec parseTensorMap(const JsonReader &json, const ArgumentSpec &argument) {
   json.onlyKeys({"kind", "argument", "element", "box", "order", "swizzle", "swizzle_atom",
-                 "swizzle_flip", "interleave", "l2_promotion", "fill", "expand"});
+                 "swizzle_flip", "interleave", "l2_promotion", "fill", "expand", "stored"});
   TensorMapSpec spec;
   TileloomTensorMap &map = spec.fixed;
   map.magic = TILELOOM_TENSOR_MAP_MAGIC;
@@ -138,6 +138,9 @@ TensorMapSpec parseTensorMap(const JsonReader &json, const ArgumentSpec &argumen
   }
   if (spec.element == TILELOOM_E2M1)
     spec.innerMultiple = 2;
+  // A store ends at 16 bytes, not at the last element of a row: it would spoil what lies behind.
+  if (json["stored"].booleanOr(false))
+    spec.innerMultiple = std::max<uint64_t>(spec.innerMultiple, 128 / bits);
   if (expand)
     checkPadded(json, spec);
   return spec;

@@ -65,7 +65,8 @@ llvm::Expected<TileloomTensorMap> makeTensorMap(const Recipe &recipe,
       if (extent % spec.innerMultiple != 0)
         return fail("extent of dimension " + Twine(axis) + " is " + Twine(extent) +
                     "; needed a multiple of " + Twine(spec.innerMultiple) + " for " +
-                    elementName(spec.element));
+                    elementName(spec.element) +
+                    (spec.innerMultiple * bits == 128 ? ": stores end at 16 bytes" : ""));
       natural = llvm::alignTo(llvm::divideCeil(extent * bits, 8), spec.strideAlignment);
       continue;
     }

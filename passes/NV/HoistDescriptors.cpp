@@ -3,8 +3,8 @@
 // In: kernel arguments of type !tile.desc, used by copies whose views have layouts. Out: each such
 // argument has `nv.tensor_map` = {box innermost first, swizzle in bytes, element}; the function has
 // `tileloom.recipe` (docs/recipe.md). The box and swizzle follow from the views' layouts, which all
-// uses of a descriptor must share. A descriptor that nothing uses stays an argument of the recipe, and
-// is no parameter of the kernel: without a use its box and swizzle are not known.
+// uses of a descriptor must share. A descriptor that nothing uses stays an argument of the recipe,
+// and is no parameter of the kernel: without a use its box and swizzle are not known.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -71,9 +71,11 @@ struct RecipeBuilder {
     std::optional<layout::SharedLayout> layout;
     SmallVector<layout::TmaBox, 4> boxes;
     Operation *first = nullptr;
+    bool stored = false;
     for (Operation *user : argument.getUsers()) {
       auto load = dyn_cast<nv::TmaLoadOp>(user);
       auto store = dyn_cast<nv::TmaStoreOp>(user);
+      stored |= static_cast<bool>(store);
       if (!load && !store)
         return user->emitOpError("descriptor: expected to be used by TMA copies only");
       auto view = load ? load.getView().getType() : store.getView().getType();
@@ -105,13 +107,18 @@ struct RecipeBuilder {
     for (int64_t extent : full)
       if (extent > 256)
         return first->emitOpError("box extent: expected at most 256 elements, found ") << extent;
-    return builder.getDictionaryAttr(
-        {entry("kind", text("tensor_map")), entry("argument", integer(sharedWith(argument))),
-         entry("element", text(elementName(desc.getElementType()))),
-         entry("box", builder.getI64ArrayAttr(full)),
-         entry("swizzle", integer(layout::swizzleWidth(layout->swizzle()))),
-         entry("interleave", text("none")), entry("l2_promotion", integer(256)),
-         entry("fill", text("zero"))});
+    SmallVector<NamedAttribute> map{
+        entry("kind", text("tensor_map")),
+        entry("argument", integer(sharedWith(argument))),
+        entry("element", text(elementName(desc.getElementType()))),
+        entry("box", builder.getI64ArrayAttr(full)),
+        entry("swizzle", integer(layout::swizzleWidth(layout->swizzle()))),
+        entry("interleave", text("none")),
+        entry("l2_promotion", integer(256)),
+        entry("fill", text("zero"))};
+    if (stored)
+      map.push_back(entry("stored", builder.getBoolAttr(true)));
+    return builder.getDictionaryAttr(map);
   }
 
   LogicalResult build() {

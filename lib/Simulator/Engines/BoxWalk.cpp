@@ -50,6 +50,10 @@ static Error prepare(const TensorMap &map, uint32_t sharedAddress, BoxDirection 
     break;
   default:
     walk.unit = bits / 8;
+    // A store ends at 16 bytes and not at the last element of a row: seen on an H200, where results
+    // with ragged rows spoilt what lay behind them (also triton-lang/triton#11583).
+    if (direction == BoxDirection::Store)
+      walk.limit[0] = (walk.limit[0] * walk.unit + 15) / 16 * 16 / walk.unit;
     break;
   }
   walk.pitch[0] = walk.rowGroups ? walk.groupGlobal : walk.unit;

@@ -66,21 +66,22 @@ def as_dtype(value, kernel, name):
         raise ArgumentError(f"{kernel}: '{name}' is {value!r}; needed an element type") from None
 
 
-def fits(tensor):
-    """Whether hardware copies can take a tensor (of facts): address and rows at multiples of 16 bytes, the last stride 1."""
+def fits(tensor, stored=False):
+    """Whether hardware copies can take a tensor (of facts): address and rows at multiples of 16 bytes, the last stride 1.
+
+    stored: it is written. A store through a tensor map ends at 16 bytes, not at the last element of a row (measured on an H200): rows of
+    another length would spoil what lies behind them."""
     size = tensor.dtype.itemsize
     if tensor.address % 16 or (tensor.shape and tensor.strides[-1] != 1 and tensor.shape[-1] > 1):
+        return False
+    if stored and tensor.shape[-1] * size % 16:
         return False
     return all(step * size % 16 == 0 for extent, step in zip(tensor.shape[:-1], tensor.strides) if extent > 1)
 
 
-def boxed(value, tensor, fill=True, stored=False):
-    """`value`, whose facts are `tensor`, if hardware copies can take it; else a copy with padded rows. fill=False: without its elements.
-
-    stored: it is written. A store through a tensor map ends at 16 bytes, not at the last element of a row (measured on an H200): rows of
-    another length would spoil what lies behind them."""
-    ragged = stored and tensor.shape[-1] * tensor.dtype.itemsize % 16
-    if fits(tensor) and not ragged:
+def boxed(value, tensor, fill=True):
+    """`value`, whose facts are `tensor`, if hardware copies can take it; else a copy with padded rows. fill=False: without its elements."""
+    if fits(tensor):
         return value
     step = 16 // tensor.dtype.itemsize
     padded = empty(value, (*tensor.shape[:-1], -(-tensor.shape[-1] // step) * step), tensor.dtype)

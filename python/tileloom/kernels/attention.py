@@ -71,7 +71,7 @@ def attention(q, k, v, out=None, *, causal=False, scale=None, lse=None, **launch
     arrays.require_type(results["lse"], (tl.float32,), name, "lse")
     arrays.require_device(("q", given["q"]), {**given, **results}, name)
     if B * S * H:
-        result = arrays.boxed(out, results["out"], fill=False, stored=True)
+        result = arrays.boxed(out, results["out"], fill=False)
         q, k, v = (arrays.boxed(value, given[own]) for own, value in (("q", q), ("k", k), ("v", v)))
         attention_kernel(q, k, v, result, lse, scale * math.log2(math.e), bool(causal), **launch)
         if result is not out:

@@ -7,8 +7,9 @@ from . import arrays
 
 @tl.jit
 def gemm_kernel(a: tl.view, b: tl.view, c: tl.view, bias, TRANS_A: tl.constexpr, TRANS_B: tl.constexpr, ACCUMULATE: tl.constexpr,
-                BM: tl.constexpr = tl.auto, BN: tl.constexpr = tl.auto, BK: tl.constexpr = tl.auto):
-    """c[M, N] = a @ b; a is [M, K], or [K, M] if TRANS_A; b is [N, K], or [K, N] if TRANS_B; bias [N] or None."""
+                RAGGED: tl.constexpr, BM: tl.constexpr = tl.auto, BN: tl.constexpr = tl.auto, BK: tl.constexpr = tl.auto):
+    """c[M, N] = a @ b; a is [M, K], or [K, M] if TRANS_A; b is [N, K], or [K, N] if TRANS_B; bias [N] or None.
+    RAGGED: rows of c are no multiples of 16 bytes, which copies of boxes need."""
     M, N = c.shape
     K = a.shape[0] if TRANS_A else a.shape[1]
     for m, n in tl.tiles((M, BM), (N, BN)):
@@ -20,9 +21,17 @@ def gemm_kernel(a: tl.view, b: tl.view, c: tl.view, bias, TRANS_A: tl.constexpr,
         if bias is not None:
             columns = n + tl.arange(0, BN)
             acc += tl.load(bias + columns, columns < N, 0)[None, :].to(tl.float32)
-        if ACCUMULATE:
-            acc += c.load([m, n], [BM, BN]).to(tl.float32)
-        c.store([m, n], acc.to(c.dtype))
+        if RAGGED:
+            rows, columns = m + tl.arange(0, BM), n + tl.arange(0, BN)
+            at = c.ptr + rows.to(tl.int64)[:, None] * c.stride(0) + columns[None, :]
+            inside = (rows < M)[:, None] & (columns < N)[None, :]
+            if ACCUMULATE:
+                acc += tl.load(at, inside, 0).to(tl.float32)
+            tl.store(at, acc.to(c.dtype), inside)
+        else:
+            if ACCUMULATE:
+                acc += c.load([m, n], [BM, BN]).to(tl.float32)
+            c.store([m, n], acc.to(c.dtype))
 
 
 def gemm(a, b, out=None, *, bias=None, accumulate=False, out_dtype=None, **launch):
@@ -52,10 +61,11 @@ def gemm(a, b, out=None, *, bias=None, accumulate=False, out_dtype=None, **launc
     if M == 0 or N == 0:
         return out
     trans_a, trans_b = _by_columns(x), not _by_columns(y)
-    result = arrays.boxed(out, z, fill=accumulate, stored=True)
+    ragged = z.strides[1] == 1 and not arrays.fits(z, stored=True)
+    result = out if ragged else arrays.boxed(out, z, fill=accumulate)
     a = arrays.boxed(a.T, arrays.transposed(x)) if trans_a else arrays.boxed(a, x)
     b = arrays.boxed(b, y) if trans_b else arrays.boxed(b.T, arrays.transposed(y))
-    gemm_kernel(a, b, result, bias, trans_a, trans_b, bool(accumulate), **launch)
+    gemm_kernel(a, b, result, bias, trans_a, trans_b, bool(accumulate), ragged, **launch)
     if result is not out:
         out[...] = result
     return out

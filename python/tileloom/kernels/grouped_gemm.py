@@ -16,7 +16,7 @@ def product(a: tl.view, b: tl.view, row, column, e, BM: tl.constexpr, BN: tl.con
 
 
 @tl.jit
-def contiguous_kernel(a: tl.view, b: tl.view, c: tl.view, labels, BM: tl.constexpr = 128, BN: tl.constexpr = tl.auto,
+def contiguous_kernel(a: tl.view, b: tl.view, c: tl.view, labels, RAGGED: tl.constexpr, BM: tl.constexpr = 128, BN: tl.constexpr = tl.auto,
                       BK: tl.constexpr = tl.auto):
     """c[i] = a[i] @ b[labels[i]]^T. The labels of a block of BM rows are equal, or -1 at its end: those rows are not written."""
     M, N = c.shape
@@ -25,7 +25,7 @@ def contiguous_kernel(a: tl.view, b: tl.view, c: tl.view, labels, BM: tl.constex
         if e >= 0:
             result = product(a, b, m, n, e, BM, BN, BK, False).to(c.dtype)
             rows, columns = m + tl.arange(0, BM), n + tl.arange(0, BN)
-            if tl.load(labels + tl.minimum(m + BM, M) - 1) >= 0:
+            if not RAGGED and tl.load(labels + tl.minimum(m + BM, M) - 1) >= 0:
                 c.store([m, n], result)
             else:
                 mask = (tl.load(labels + rows, rows < M, -1) >= 0)[:, None] & (columns < N)[None, :]
@@ -33,7 +33,7 @@ def contiguous_kernel(a: tl.view, b: tl.view, c: tl.view, labels, BM: tl.constex
 
 
 @tl.jit
-def masked_kernel(a: tl.view, b: tl.view, c: tl.view, counts, BM: tl.constexpr = tl.auto, BN: tl.constexpr = tl.auto,
+def masked_kernel(a: tl.view, b: tl.view, c: tl.view, counts, RAGGED: tl.constexpr, BM: tl.constexpr = tl.auto, BN: tl.constexpr = tl.auto,
                   BK: tl.constexpr = tl.auto):
     """c[e, i] = a[e, i] @ b[e]^T for the first counts[e] rows of each e; other rows are not written."""
     E, M, N = c.shape
@@ -42,7 +42,7 @@ def masked_kernel(a: tl.view, b: tl.view, c: tl.view, counts, BM: tl.constexpr =
         if m < count:
             result = product(a, b, m, n, e, BM, BN, BK, True).to(c.dtype)
             rows, columns = m + tl.arange(0, BM), n + tl.arange(0, BN)
-            if m + BM <= count:
+            if not RAGGED and m + BM <= count:
                 c.store([e, m, n], result)
             else:
                 tl.store(c.ptr + e * c.stride(0) + rows[:, None] * c.stride(1) + columns[None, :], result,
@@ -80,8 +80,9 @@ def grouped_gemm_contiguous(a, b, labels, out=None, **launch):
     out, z, i = _finish(name, a, x, out, (x.shape[0], y.shape[1]), "labels", labels, x.shape[0])
     arrays.require_device(("a", x), {"b": y, "labels": i, "out": z}, name)
     if x.shape[0] and y.shape[1]:
-        result = arrays.boxed(out, z, stored=True)
-        contiguous_kernel(arrays.boxed(a, x), arrays.boxed(b, y), result, labels, **launch)
+        ragged = z.strides[-1] == 1 and not arrays.fits(z, stored=True)
+        result = out if ragged else arrays.boxed(out, z)
+        contiguous_kernel(arrays.boxed(a, x), arrays.boxed(b, y), result, labels, ragged, **launch)
         if result is not out:
             out[...] = result
     return out
@@ -97,8 +98,9 @@ def grouped_gemm_masked(a, b, counts, out=None, **launch):
     out, z, i = _finish(name, a, x, out, shape, "counts", counts, x.shape[0])
     arrays.require_device(("a", x), {"b": y, "counts": i, "out": z}, name)
     if 0 not in shape:
-        result = arrays.boxed(out, z, stored=True)
-        masked_kernel(arrays.boxed(a, x), arrays.boxed(b, y), result, counts, **launch)
+        ragged = z.strides[-1] == 1 and not arrays.fits(z, stored=True)
+        result = out if ragged else arrays.boxed(out, z)
+        masked_kernel(arrays.boxed(a, x), arrays.boxed(b, y), result, counts, ragged, **launch)
         if result is not out:
             out[...] = result
     return out
