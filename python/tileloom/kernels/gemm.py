@@ -7,7 +7,7 @@ from . import arrays
 
 @tl.jit
 def gemm_kernel(a: tl.view, b: tl.view, c: tl.view, bias, TRANS_A: tl.constexpr, TRANS_B: tl.constexpr, ACCUMULATE: tl.constexpr,
-                RAGGED: tl.constexpr, BM: tl.constexpr = tl.auto, BN: tl.constexpr = tl.auto, BK: tl.constexpr = tl.auto):
+                RAGGED: tl.constexpr = False, BM: tl.constexpr = tl.auto, BN: tl.constexpr = tl.auto, BK: tl.constexpr = tl.auto):
     """c[M, N] = a @ b; a is [M, K], or [K, M] if TRANS_A; b is [N, K], or [K, N] if TRANS_B; bias [N] or None.
     RAGGED: rows of c are no multiples of 16 bytes, which copies of boxes need."""
     M, N = c.shape

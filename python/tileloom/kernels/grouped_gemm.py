@@ -16,7 +16,7 @@ def product(a: tl.view, b: tl.view, row, column, e, BM: tl.constexpr, BN: tl.con
 
 
 @tl.jit
-def contiguous_kernel(a: tl.view, b: tl.view, c: tl.view, labels, RAGGED: tl.constexpr, BM: tl.constexpr = 128, BN: tl.constexpr = tl.auto,
+def contiguous_kernel(a: tl.view, b: tl.view, c: tl.view, labels, RAGGED: tl.constexpr = False, BM: tl.constexpr = 128, BN: tl.constexpr = tl.auto,
                       BK: tl.constexpr = tl.auto):
     """c[i] = a[i] @ b[labels[i]]^T. The labels of a block of BM rows are equal, or -1 at its end: those rows are not written."""
     M, N = c.shape
@@ -33,7 +33,7 @@ def contiguous_kernel(a: tl.view, b: tl.view, c: tl.view, labels, RAGGED: tl.con
 
 
 @tl.jit
-def masked_kernel(a: tl.view, b: tl.view, c: tl.view, counts, RAGGED: tl.constexpr, BM: tl.constexpr = tl.auto, BN: tl.constexpr = tl.auto,
+def masked_kernel(a: tl.view, b: tl.view, c: tl.view, counts, RAGGED: tl.constexpr = False, BM: tl.constexpr = tl.auto, BN: tl.constexpr = tl.auto,
                   BK: tl.constexpr = tl.auto):
     """c[e, i] = a[e, i] @ b[e]^T for the first counts[e] rows of each e; other rows are not written."""
     E, M, N = c.shape
