@@ -39,7 +39,6 @@ const Field fields[] = {
     {"guard", Field::Word, 0, 0, {"auto", "off"}},
     {"epilogue", Field::Integer, 8, 256, {}},
     {"pending", Field::Integer, 0, 1, {}},
-    {"cluster", Field::Integer, 1, 8, {}},
 };
 
 } // namespace

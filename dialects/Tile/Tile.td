@@ -61,7 +61,6 @@ def Tile_ScheduleAttr : AttrDef<Tile_Dialect, "Schedule"> {
     | `guard = "auto"`, `"off"` | branch around scaling by one |
     | `epilogue = 128` | columns of a piece that a result is staged and stored in |
     | `pending = 1` | products left in flight at a wait in the main loop |
-    | `cluster = 2` | CTAs that share loads |
 
     Example: `tile.schedule = #tile.schedule<replicas = 2, use = "cooperative", stages = 4>`.
   }];

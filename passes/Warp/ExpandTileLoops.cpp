@@ -21,6 +21,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace tileloom::warp {
@@ -106,7 +107,21 @@ void recordTiles(ForEachTileOp tileLoop, FunctionOpInterface function) {
   function->setAttr("nv.tiles", builder.getArrayAttr(extents));
 }
 
+/// Moves scalar code that is the same for all tiles before the loop: bounds are then seen to be.
+void hoistInvariants(ForEachTileOp tileLoop) {
+  for (Operation &op : llvm::make_early_inc_range(tileLoop.getBody().front())) {
+    bool fixed = isPure(&op) && op.getNumRegions() == 0 && op.getNumResults() == 1 &&
+                 op.getResult(0).getType().isIntOrIndex() &&
+                 llvm::none_of(op.getOperands(), [&](Value operand) {
+                   return tileLoop.getBody().isAncestor(operand.getParentRegion());
+                 });
+    if (fixed)
+      op.moveBefore(tileLoop);
+  }
+}
+
 LogicalResult expand(ForEachTileOp tileLoop) {
+  hoistInvariants(tileLoop);
   OpBuilder builder(tileLoop);
   Location loc = tileLoop.getLoc();
   Arith math{builder, loc};

@@ -1,16 +1,17 @@
 //===- GuardScales.cpp - Skip multiplications by one --------------------------------------===//
 //
-// In: loops that multiply a carried tile by a factor for each row, where the factor compares the old
-// and new value of a running maximum or minimum. Out: the multiplication under a vote of the warp,
-// taken where some factor is not one. A maximum seldom grows, so most iterations skip it.
+// In: loops that multiply a carried tile by a factor for each row, where the factor compares the
+// old and new value of a running maximum or minimum. Out: the multiplication under a vote of the
+// warp, taken where some factor is not one. A maximum seldom grows, so most iterations skip it.
 //
-// The vote is on the factors themselves, or on their exponents, which are there earlier; exp2 of zero
-// is one. It is unordered (a NaN is multiplied), so the result is the same to the bit. Small tiles are
-// multiplied anyway.
+// The vote is on the factors themselves, or on their exponents, which are there earlier; exp2 of
+// zero is one. It is unordered (a NaN is multiplied), so the result is the same to the bit. Small
+// tiles are multiplied anyway.
 //
 //===--------------------------------------------------------------------------------------===//
 
 #include "passes/Warp/Passes.h"
+#include "passes/Warp/Projection.h"
 
 #include "dialects/Warp/Warp.h"
 #include "tileloom/Schedule/Engines.h"
@@ -44,8 +45,7 @@ Value chosen(Value value) {
 
 /// A value carried by the loop that is next the maximum or minimum of itself and something else.
 bool isExtremum(scf::ForOp loop, BlockArgument argument, Value next) {
-  if (argument.getArgNumber() == 0 ||
-      loop.getYieldedValues()[argument.getArgNumber() - 1] != next)
+  if (argument.getArgNumber() == 0 || loop.getYieldedValues()[argument.getArgNumber() - 1] != next)
     return false;
   Operation *def = next.getDefiningOp();
   return isa_and_nonnull<arith::MaxNumFOp, arith::MaximumFOp, arith::MinNumFOp, arith::MinimumFOp>(
@@ -121,6 +121,9 @@ struct GuardScales : tileloom::warp::impl::WarpGuardScalesBase<GuardScales> {
   void guard(arith::MulFOp op) {
     auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
     auto role = op->getParentOfType<RoleOp>();
+    tile::ScheduleAttr given = scheduleOf(op);
+    if (given && given.word("guard") == StringRef("off"))
+      return;
     if (!loop || schedule::registersOf(op.getType(), 32 * role.getWarps()) < minRegisters)
       return;
     for (unsigned i : {0, 1}) {
@@ -144,12 +147,12 @@ struct GuardScales : tileloom::warp::impl::WarpGuardScalesBase<GuardScales> {
     Value compared = isPower ? power->getOperand(0) : factor;
     Attribute neutral = builder.getFloatAttr(type.getElementType(), isPower ? 0.0 : 1.0);
     Value none = arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, neutral));
-    Value differs =
-        arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNE, compared, none);
+    Value differs = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNE, compared, none);
     Value any = nv::WarpAnyOp::create(builder, loc, builder.getI1Type(), differs);
     auto branch = scf::IfOp::create(builder, loc, op->getResultTypes(), any, /*withElse=*/true);
     builder.setInsertionPointToEnd(branch.thenBlock());
-    Value spread = nv::BroadcastOp::create(builder, loc, factors.getType(), factor, factors.getDim());
+    Value spread =
+        nv::BroadcastOp::create(builder, loc, factors.getType(), factor, factors.getDim());
     op->replaceAllUsesWith(branch.getResults());
     op->moveBefore(branch.thenBlock(), branch.thenBlock()->end());
     op->setOperand(factorOperand, spread);

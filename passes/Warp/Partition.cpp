@@ -5,7 +5,8 @@
 // pure and goes along with its users.
 //
 // Roles follow from what an engine needs, not from what a kernel is:
-// - copies through descriptors are issued by one thread and run ahead of all that uses them: `load`.
+// - copies through descriptors are issued by one thread and run ahead of all that uses them:
+// `load`.
 //   A kernel without them has enough bytes in flight from many CTAs an SM, and is not specialised;
 // - Hopper's products write registers, so the warps that own the sums issue them, and do all that
 //   is done with the sums: `math`. Blackwell's are issued by one thread and write tensor memory:
@@ -45,6 +46,9 @@ LogicalResult partition(func::FuncOp function, bool tensorMemory) {
   if (!copies && specialize == "on")
     return function.emitOpError("schedule: specialize = \"on\" expected a tile that is loaded "
                                 "through a descriptor, found none");
+  if (copies && specialize == "off")
+    return function.emitOpError("schedule: specialize = \"off\" expected a kernel without tiles "
+                                "loaded through descriptors, found one: a role issues them");
   bool roles = copies;
   if (!roles && !dots.empty())
     return dots.front().emitOpError("operands: expected a or b to be loaded through a descriptor, "

@@ -1,16 +1,17 @@
 //===- PipelineRole.cpp - Products in flight while other work runs ------------------------===//
 //
-// In: roles whose loops await each product at once. Out: in innermost loops with two or more products,
-// products issued together and awaited one by one, with synchronous work between the waits; where one
-// product needs work on another one's result, it runs an iteration late. Loops of one product that ask
-// for it (`warp.pending` = 1) keep it in flight over their back edge. Loops that their program
-// has scheduled, or whose attribute `warp.pipeline` is "off", stay as they are.
+// In: roles whose loops await each product at once. Out: in innermost loops with two or more
+// products, products issued together and awaited one by one, with synchronous work between the
+// waits; where one product needs work on another one's result, it runs an iteration late. Loops of
+// one product that ask for it (`warp.pending` = 1) keep it in flight over their back edge. Loops
+// that their program has scheduled, or whose attribute `warp.pipeline` is "off", stay as they are.
 //
 // Relies on lib/Schedule for what is legal and what pays.
 //
 //===--------------------------------------------------------------------------------------===//
 
 #include "passes/Warp/Passes.h"
+#include "passes/Warp/Projection.h"
 
 #include "KeepInFlight.h"
 #include "SkewExpansion.h"
@@ -45,10 +46,12 @@ struct PipelineRole : tileloom::warp::impl::WarpPipelineRoleBase<PipelineRole> {
       auto products = loop.getBody()->getOps<nv::WgmmaOp>();
       if (!loop->getParentOfType<RoleOp>() || !isInnermost(loop) || isOff(loop))
         return;
-      auto pending = loop->getAttrOfType<IntegerAttr>(pendingAttrName);
+      auto wanted = loop->getAttrOfType<IntegerAttr>(pendingAttrName);
+      tile::ScheduleAttr given = scheduleOf(loop);
+      int64_t pending = wanted ? wanted.getInt() : given ? given.integer("pending").value_or(0) : 0;
       if (std::distance(products.begin(), products.end()) >= 2)
         loops.push_back(loop);
-      else if (pending && pending.getInt() == 1)
+      else if (pending == 1)
         accumulating.push_back(loop);
     });
     for (scf::ForOp loop : loops)
@@ -63,7 +66,9 @@ struct PipelineRole : tileloom::warp::impl::WarpPipelineRoleBase<PipelineRole> {
 
   bool isOff(scf::ForOp loop) {
     auto wanted = loop->getAttrOfType<StringAttr>(schedule::pipelineAttrName);
-    return !skew || (wanted && wanted.getValue() == "off");
+    tile::ScheduleAttr given = scheduleOf(loop);
+    bool off = given && given.word("skew") == StringRef("off");
+    return !skew || off || (wanted && wanted.getValue() == "off");
   }
 
   void pipeline(scf::ForOp loop) {

@@ -8,6 +8,7 @@
 #ifndef TILELOOM_PASSES_WARP_PROJECTION_H
 #define TILELOOM_PASSES_WARP_PROJECTION_H
 
+#include "dialects/Tile/Tile.h"
 #include "dialects/Warp/Warp.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -21,6 +22,13 @@ inline constexpr llvm::StringLiteral rolesAttrName = "warp.roles";
 
 inline constexpr llvm::StringLiteral loadRole = "load", mathRole = "math", mmaRole = "mma",
                                      mainRole = "main";
+
+/// The schedule of the kernel around `op`; null if it has none.
+inline tile::ScheduleAttr scheduleOf(mlir::Operation *op) {
+  auto function = op->getParentOfType<mlir::func::FuncOp>();
+  return function ? function->getAttrOfType<tile::ScheduleAttr>(tile::scheduleAttrName)
+                  : tile::ScheduleAttr();
+}
 
 /// Whether the kernel was written with roles.
 inline bool isAlreadySplit(mlir::func::FuncOp function) {

@@ -308,6 +308,9 @@ LogicalResult split(func::FuncOp function) {
   if (schedule)
     if (auto given = schedule.getFields().getAs<BoolAttr>("persistent"))
       persistent = given.getValue();
+  if (tiles && !persistent)
+    return function.emitOpError("schedule: persistent = false expected a kernel without a loop "
+                                "over tiles, found one: as many CTAs run as the machine holds");
   if (!function->hasAttr(launchAttrName))
     function->setAttr(launchAttrName, LaunchAttr::get(function.getContext(), persistent, 1, 1));
   return success();

@@ -1,17 +1,19 @@
 //===- StageRole.cpp - Work by rows while a product is in flight --------------------------===//
 //
-// In: loops that warp-pipeline-role has made, in which synchronous work lies between the wait for one
-// product's result and the wait for a product that is still in flight. Out: that work by row slots, in
-// an order that starts the unit it needs most (often the exponentials) early and keeps it busy; a
-// part of the last slot's is left for after the wait, which is pinned behind the part before it.
+// In: loops that warp-pipeline-role has made, in which synchronous work lies between the wait for
+// one product's result and the wait for a product that is still in flight. Out: that work by row
+// slots, in an order that starts the unit it needs most (often the exponentials) early and keeps it
+// busy; a part of the last slot's is left for after the wait, which is pinned behind the part
+// before it.
 //
-// Element-wise work and reductions along rows are sliced; everything else keeps its place and sees whole
-// tiles. How much comes before the wait is `fraction` of the last slot's work for that unit; the
-// attribute `warp.stage = "off"` of a loop leaves it alone.
+// Element-wise work and reductions along rows are sliced; everything else keeps its place and sees
+// whole tiles. How much comes before the wait is `fraction` of the last slot's work for that unit;
+// the attribute `warp.stage = "off"` of a loop leaves it alone.
 //
 //===--------------------------------------------------------------------------------------===//
 
 #include "passes/Warp/Passes.h"
+#include "passes/Warp/Projection.h"
 
 #include "RowPieces.h"
 #include "SkewExpansion.h"
@@ -172,8 +174,8 @@ struct Stager {
     return builder.create(state)->getResult(0);
   }
 
-  /// One value that needs all critical work of `before`: sums of it where there are any, else its last
-  /// columns.
+  /// One value that needs all critical work of `before`: sums of it where there are any, else its
+  /// last columns.
   Value pinFor(ArrayRef<unsigned> before) {
     SmallVector<Value> ends;
     for (unsigned i : before) {
@@ -184,7 +186,8 @@ struct Stager {
       Value end;
       for (unsigned j : before)
         if (auto fold = dyn_cast<nv::FoldOp>(clusters[work[j].cluster].ops.back());
-            fold && fold.getSource() == cluster.result() && keyOf(work[j].part) == keyOf(work[i].part))
+            fold && fold.getSource() == cluster.result() &&
+            keyOf(work[j].part) == keyOf(work[i].part))
           end = pieces->get(fold.getResult(), work[j].part);
       if (!end) {
         Value part = pieces->get(cluster.result(), work[i].part);
@@ -212,7 +215,8 @@ struct Stager {
           uses.push_back(&use);
       }
       for (OpOperand *use : uses)
-        use->set(pieces->isRepeated(op) && !isa<nv::BroadcastOp>(op) ? value : pieces->whole(value));
+        use->set(pieces->isRepeated(op) && !isa<nv::BroadcastOp>(op) ? value
+                                                                     : pieces->whole(value));
     }
   }
 
@@ -229,8 +233,8 @@ struct Stager {
     return false;
   }
 
-  /// What follows `at` and needs nothing late comes before it: the scale of the product that has just
-  /// retired, say, before the conversion of the last exponentials.
+  /// What follows `at` and needs nothing late comes before it: the scale of the product that has
+  /// just retired, say, before the conversion of the last exponentials.
   void advance(Operation *at) {
     llvm::SmallPtrSet<Operation *, 8> waiting;
     for (Operation *op = at, *next; !op->hasTrait<OpTrait::IsTerminator>(); op = next) {
@@ -273,9 +277,8 @@ struct Stager {
       at = at->getNextNode();
     advance(at);
     builder.setInsertionPoint(retire);
-    replaceUses([&](Operation *op) {
-      return retire->isBeforeInBlock(op) && op->isBeforeInBlock(at);
-    });
+    replaceUses(
+        [&](Operation *op) { return retire->isBeforeInBlock(op) && op->isBeforeInBlock(at); });
     place(staging.after, at);
     builder.setInsertionPoint(at);
     replaceUses([&](Operation *op) { return op == at || at->isBeforeInBlock(op); });
@@ -288,6 +291,13 @@ struct Stager {
 
 struct StageRole : tileloom::warp::impl::WarpStageRoleBase<StageRole> {
   using WarpStageRoleBase::WarpStageRoleBase;
+
+  /// The schedule's, or the pass's.
+  double fractionOf(scf::ForOp loop) {
+    tile::ScheduleAttr given = scheduleOf(loop);
+    auto own = given ? given.getFields().getAs<FloatAttr>("fraction") : FloatAttr();
+    return own ? own.getValueAsDouble() : fraction;
+  }
 
   void runOnOperation() override {
     SmallVector<scf::ForOp> loops;
@@ -302,7 +312,7 @@ struct StageRole : tileloom::warp::impl::WarpStageRoleBase<StageRole> {
         start = retire, retire = wait;
       if (start && !start.getResults().empty() && !retire.getResults().empty() &&
           start.getPending() > 0 && retire.getPending() == 0 && !retire.getAfter())
-        Stager(start, retire, fraction).run();
+        Stager(start, retire, fractionOf(loop)).run();
     }
   }
 };

@@ -25,7 +25,7 @@ def program(name, target="sm_90a", schedule=None):
     return _compiled[key]
 
 
-SCHEDULES = [None, 'use = "pingpong"', "stages = 2", "epilogue = 64", "replicas = 1"]
+SCHEDULES = [None, 'use = "pingpong"', 'use = "pingpong", pending = 1', "pending = 1", "stages = 2", "epilogue = 64", "replicas = 1"]
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
@@ -57,14 +57,17 @@ def test_gemm_without_k(target):
     assert not c.any()
 
 
-@pytest.mark.parametrize("batch, length, heads", [(1, 128, 1), (2, 200, 2), (1, 384, 1)])
-def test_attention(batch, length, heads):
+@pytest.mark.parametrize("batch, length, heads, schedule", [(1, 128, 1, None), (2, 200, 2, None), (1, 384, 1, None), (1, 384, 1, 'skew = "off"'),
+                                                            (1, 384, 1, 'guard = "off"'), (1, 384, 1, "fraction = 0.5")])
+def test_attention(batch, length, heads, schedule):
     rng = np.random.default_rng(length)
     q, k, v = (bf16(rng.standard_normal((batch, length, heads, 128))) for _ in range(3))
     o = np.full_like(q, 0x7FC0)
     lse = np.full((batch, heads, length), np.nan, np.float32)
     scale = 128**-0.5 * math.log2(math.e)
-    run(program("attention"), (q, k, v, o, lse, batch, heads, length, scale), multiprocessors=2, seed=length)
+    compiled = program("attention", schedule=schedule)
+    assert schedule is None or compiled.ptx != program("attention").ptx, "the field has no effect"
+    run(compiled, (q, k, v, o, lse, batch, heads, length, scale), multiprocessors=2, seed=length)
     x, y, z = (fp32(t).astype(np.float64).transpose(0, 2, 1, 3) for t in (q, k, v))
     scores = x @ y.transpose(0, 1, 3, 2) * 128**-0.5
     top = scores.max(-1, keepdims=True)
