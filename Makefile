@@ -46,7 +46,10 @@ wheel: build
 gpu-test:
 	$(PYTHON) -m pytest -q test/gpu
 
+# The hand-written programs beside known PTX: bench/programs.py --reference DIR.
 bench:
+	$(PYTHON) bench/language.py --repeats 11 --json bench/results/h200-language.json
+	$(PYTHON) bench/programs.py --json bench/results/h200-programs.json
 	$(PYTHON) bench/launch.py
 
 docs: setup
