@@ -85,7 +85,7 @@ def median_times(functions, repeats):
 
 class Bench:
     def __init__(self, arguments):
-        self.repeats, self.search, self.rows, self.ratios = arguments.repeats, arguments.search, [], {}
+        self.repeats, self.search, self.rows, self.ratios, self.choices = arguments.repeats, arguments.search, [], {}, {}
 
     def record(self, work, shape, flops, bytes_, functions, errors, peer, quiet=()):
         times = median_times(functions, self.repeats)
@@ -103,6 +103,7 @@ class Bench:
                 text += f", {times[other] / ours:.3f} x {other}"
         searched = sorted((ms, name) for name, ms in times.items() if name.startswith("tileloom:"))
         if searched:
+            self.choices.setdefault(work, []).append(ours / min(ours, searched[0][0]))
             text += "; best " + ", ".join(f"{name[9:]} {ours / ms:.3f}" for ms, name in searched[:4])
         print(text, flush=True)
 
@@ -268,6 +269,8 @@ def main():
             torch.cuda.empty_cache() if name == "gemm" and shape[0] > 8192 else None
     for (kind, peer), ratios in bench.ratios.items():
         print(f"{kind}: geometric mean {math.exp(sum(map(math.log, ratios)) / len(ratios)):.3f} x {peer}, lowest {min(ratios):.3f}, {len(ratios)} shapes")
+    for kind, choices in bench.choices.items():
+        print(f"{kind}: the model's choice takes {math.exp(sum(map(math.log, choices)) / len(choices)):.3f} x the best of the search, {max(choices):.3f} at worst")
     if arguments.json:
         with open(arguments.json, "w") as file:
             json.dump({"machine": torch.cuda.get_device_name(), "driver": os.popen("nvidia-smi --query-gpu=driver_version --format=csv,noheader").read().strip(),

@@ -53,8 +53,8 @@ def Tile_ScheduleAttr : AttrDef<Tile_Dialect, "Schedule"> {
     | `registers = 232` | registers per thread of the math role (the load role gets the rest) |
     | `raster = 16` | rows of tiles that are walked together, for locality in L2 |
     | `order = "reverse"` | the last tile of the innermost extent first |
-    | `persistent = true` | as many CTAs as the machine holds, or one a tile |
-    | `specialize = "auto"`, `"on"`, `"off"` | roles, or one program for all warps |
+    | `persistent = true` | as many CTAs as the machine holds; a loop over tiles always is |
+    | `specialize = "auto"`, `"on"`, `"off"` | roles where tiles are loaded through descriptors; `on` and `off` insist |
     | `warps = 4` | warps of a kernel without roles |
     | `skew = "auto"`, `"off"` | overlap of dependent products across iterations |
     | `fraction = 0.25` | share of the last rows' work that goes before the wait for a product in flight |

@@ -8,6 +8,9 @@
 
 #include "tileloom/Schedule/CostModel.h"
 
+#include "tileloom/Schedule/Limits.h"
+#include "tileloom/Schedule/ScalarValues.h"
+
 #include "dialects/Tile/Tile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -24,7 +27,7 @@ namespace tileloom::schedule {
 
 Machine Machine::of(StringRef chip) {
   Machine machine;
-  if (chip.starts_with("sm_10")) { // B200, published rates; not measured
+  if (hasTensorMemory(chip)) { // B200, published rates; not measured
     machine.processors = 148;
     machine.macsPerClock = 4096;
     machine.clocksPerMicrosecond = 1700;
@@ -37,106 +40,6 @@ Machine Machine::of(StringRef chip) {
 }
 
 namespace {
-
-/// Scalars of the program as numbers.
-class Evaluator {
-public:
-  Evaluator(func::FuncOp kernel, ArrayRef<std::optional<int64_t>> arguments) {
-    for (auto [argument, value] : llvm::zip(kernel.getArguments(), arguments))
-      if (value)
-        known[argument] = *value;
-  }
-
-  std::optional<double> operator()(Value value) {
-    auto found = known.find(value);
-    if (found != known.end())
-      return found->second;
-    std::optional<double> result = compute(value);
-    if (result)
-      known[value] = *result;
-    return result;
-  }
-
-private:
-  std::optional<double> compute(Value value) {
-    APInt constant;
-    if (matchPattern(value, m_ConstantInt(&constant)))
-      return constant.getSExtValue();
-    if (auto argument = dyn_cast<BlockArgument>(value))
-      return middle(argument);
-    Operation *op = value.getDefiningOp();
-    if (!op || op->getNumOperands() == 0 || op->getNumRegions() > 0)
-      return std::nullopt;
-    SmallVector<double> operands;
-    for (Value operand : op->getOperands()) {
-      std::optional<double> number = (*this)(operand);
-      if (!number)
-        return std::nullopt;
-      operands.push_back(*number);
-    }
-    double a = operands[0], b = operands.size() > 1 ? operands[1] : 0;
-    if (isa<arith::AddIOp>(op))
-      return a + b;
-    if (isa<arith::SubIOp>(op))
-      return a - b;
-    if (isa<arith::MulIOp>(op))
-      return a * b;
-    if (isa<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp>(op) && b != 0)
-      return std::floor(a / b);
-    if (isa<arith::CeilDivSIOp, arith::CeilDivUIOp>(op) && b != 0)
-      return std::ceil(a / b);
-    if (isa<arith::RemSIOp, arith::RemUIOp>(op) && b != 0)
-      return a - b * std::trunc(a / b);
-    if (isa<arith::MinSIOp, arith::MinUIOp>(op))
-      return std::min(a, b);
-    if (isa<arith::MaxSIOp, arith::MaxUIOp>(op))
-      return std::max(a, b);
-    if (isa<arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp, arith::IndexCastOp>(op))
-      return a;
-    if (isa<arith::SelectOp>(op))
-      return a != 0 ? b : operands[2];
-    if (auto compare = dyn_cast<arith::CmpIOp>(op)) {
-      switch (compare.getPredicate()) {
-      case arith::CmpIPredicate::eq:
-        return a == b;
-      case arith::CmpIPredicate::ne:
-        return a != b;
-      case arith::CmpIPredicate::slt:
-      case arith::CmpIPredicate::ult:
-        return a < b;
-      case arith::CmpIPredicate::sle:
-      case arith::CmpIPredicate::ule:
-        return a <= b;
-      case arith::CmpIPredicate::sgt:
-      case arith::CmpIPredicate::ugt:
-        return a > b;
-      case arith::CmpIPredicate::sge:
-      case arith::CmpIPredicate::uge:
-        return a >= b;
-      }
-    }
-    return std::nullopt;
-  }
-
-  /// The middle of what a tile coordinate or an induction variable runs over.
-  std::optional<double> middle(BlockArgument argument) {
-    Operation *parent = argument.getOwner()->getParentOp();
-    if (auto tiles = dyn_cast<tile::ForEachTileOp>(parent)) {
-      std::optional<double> extent = (*this)(tiles.getExtents()[argument.getArgNumber()]);
-      return extent ? std::optional<double>(std::max(0.0, std::floor((*extent - 1) / 2)))
-                    : std::nullopt;
-    }
-    if (auto loop = dyn_cast<scf::ForOp>(parent); loop && argument.getArgNumber() == 0) {
-      std::optional<double> lower = (*this)(loop.getLowerBound());
-      std::optional<double> upper = (*this)(loop.getUpperBound());
-      if (lower && upper)
-        return std::floor((*lower + std::max(*lower, *upper - 1)) / 2);
-    }
-    return std::nullopt;
-  }
-
-  DenseMap<Value, double> known;
-};
 
 /// What a piece of the program costs one CTA.
 struct Cost {
@@ -236,13 +139,13 @@ private:
       staging = std::max(staging, bytesOf(type) * share * (takesTurns ? replicas : 1));
     });
     fixed += staging;
-    int64_t fit = perStage > 0 ? int64_t((machine.sharedBytes - fixed) / perStage) : 1;
-    int64_t wanted = stages ? stages : std::min<int64_t>(fit, 13);
+    int64_t fit = perStage > 0 ? int64_t((sharedBytes - fixed) / perStage) : 1;
+    int64_t wanted = stages ? stages : std::min(fit, deepestRing);
     result.stages = wanted;
-    if (wanted < 1 || wanted > fit || fixed > machine.sharedBytes) {
+    if (wanted < 1 || wanted > fit || fixed > sharedBytes) {
       result.reason = "shared memory: " +
                       llvm::utostr(uint64_t(std::max<int64_t>(wanted, 1) * perStage + fixed)) +
-                      " bytes needed, " + llvm::utostr(machine.sharedBytes) + " there";
+                      " bytes needed, " + llvm::utostr(sharedBytes) + " there";
       return false;
     }
     int64_t products = 0;
@@ -276,12 +179,12 @@ private:
         result.reason = "rows of a product: " + llvm::utostr(uint64_t(sum.getDimSize(0)));
     });
     if (machine.tensorMemory) {
-      if (columns > 512)
+      if (columns > tensorMemoryColumns)
         result.reason = "tensor memory: " + llvm::utostr(uint64_t(columns)) + " columns needed";
     } else {
       // The registers of an SM, shared by the warpgroups with products, less addresses and the
       // like.
-      int64_t there = replicas > 2 ? 160 - 30 : 240 - machine.otherRegisters;
+      int64_t there = wideRegisters(replicas) - (replicas > 2 ? 30 : machine.otherRegisters);
       if (held > there)
         result.reason = "registers: " + llvm::utostr(uint64_t(held)) +
                         " a thread for sums and operands, " + llvm::utostr(there) + " there";
@@ -425,7 +328,7 @@ private:
 
   func::FuncOp kernel;
   const Machine &machine;
-  Evaluator evaluate;
+  ScalarValues evaluate;
   int64_t replicas = 1, stages = 0, piece = 0;
   bool takesTurns = false, reverse = false;
   double stream = 0; // bytes that one (middle) tile loads in loops

@@ -23,6 +23,7 @@
 
 #include "passes/NV/RingLoads.h"
 #include "passes/NV/RingScopes.h"
+#include "passes/NV/SlotStorage.h"
 #include "tileloom/Analysis/Roles.h"
 #include "tileloom/Analysis/TileLayouts.h"
 
@@ -43,14 +44,6 @@ using namespace tileloom;
 
 namespace {
 
-/// Storage of a buffer: one allocation of equal slots.
-struct Storage {
-  Value base;
-  int64_t depth = 0, stride = 0; // bytes, in tensor memory columns
-  bool perReplica = false, tensorMemory = false;
-  SmallVector<int64_t> offsets; // of the views in a slot
-};
-
 struct RingState {
   Value barriers; // none for a ring that the store engine counts
   bool perReplica = false;
@@ -60,7 +53,7 @@ struct RingState {
 struct Lowering {
   func::FuncOp function;
   OpBuilder builder;
-  llvm::MapVector<Value, Storage> storages;
+  llvm::MapVector<Value, SlotStorage> storages;
   llvm::MapVector<Value, RingState> rings;
   llvm::DenseMap<Operation *, warp::AcquireOp>
       origins; // of slots and releases, before tokens become stages
@@ -73,72 +66,12 @@ struct Lowering {
 
   Type barrierType() { return nv::BarrierType::get(function.getContext()); }
 
-  static int64_t replicasOf(Value ringOrBuffer) {
-    int64_t replicas = 1;
-    for (Operation *user : ringOrBuffer.getUsers()) {
-      if (auto role = user->getParentOfType<warp::RoleOp>())
-        replicas = std::max<int64_t>(replicas, role.getReplicas());
-      if (auto ring = dyn_cast<warp::RingOp>(user))
-        replicas = std::max(replicas, replicasOf(ring.getRing()));
-    }
-    return replicas;
-  }
-
   LogicalResult lowerBuffer(warp::BufferOp buffer) {
-    Storage storage;
-    warp::BufferType type = buffer.getBuffer().getType();
-    storage.depth = type.getDepth();
-    storage.perReplica = buffer.getPerReplica();
-    int64_t replicas = storage.perReplica ? replicasOf(buffer.getBuffer()) : 1, alignment = 128;
-    // The views' layouts are on the slots of the rings over this buffer.
-    SmallVector<nv::MemDescType> views;
-    for (Operation *ring : buffer.getBuffer().getUsers())
-      for (Operation *acquire : ring->getResult(0).getUsers())
-        if (isa<warp::AcquireOp>(acquire))
-          for (Operation *slot : acquire->getResult(0).getUsers())
-            if (isa<warp::SlotOp>(slot) && views.empty())
-              for (Value view : slot->getResults())
-                views.push_back(cast<nv::MemDescType>(view.getType()));
-    if (views.empty() && !type.getViews().empty())
-      return buffer.emitOpError("expected a role that uses its slots");
-    if (type.getSpace() == warp::Space::Tmem)
-      return lowerTensorMemory(buffer, storage, views, replicas);
-    int64_t end = 0;
-    for (nv::MemDescType view : views) {
-      auto layout = sharedLayout(view);
-      if (!layout)
-        return buffer.emitOpError("view: ") << llvm::toString(layout.takeError());
-      int64_t need = layout->requiredAlignment(); // at least 128, which tensor copies need
-      alignment = std::max(alignment, need);
-      end = llvm::alignTo(end, need);
-      storage.offsets.push_back(end);
-      end += layout->sizeBytes();
-    }
-    storage.stride = llvm::alignTo(end, alignment);
     builder.setInsertionPoint(buffer);
-    storage.base = nv::AllocOp::create(builder, buffer.getLoc(), buffer.getBuffer().getType(),
-                                       storage.depth * replicas, storage.stride, alignment,
-                                       IntegerAttr(), nameOf(buffer, "buffer"));
-    storages[buffer.getBuffer()] = storage;
-    deadBuffers.push_back(buffer);
-    return success();
-  }
-
-  LogicalResult lowerTensorMemory(warp::BufferOp buffer, Storage storage,
-                                  ArrayRef<nv::MemDescType> views, int64_t replicas) {
-    storage.tensorMemory = true;
-    for (nv::MemDescType view : views) {
-      auto layout = tensorMemoryLayout(view);
-      if (!layout)
-        return buffer.emitOpError("view: ") << llvm::toString(layout.takeError());
-      storage.offsets.push_back(storage.stride);
-      storage.stride += llvm::alignTo(layout->columns(), 4);
-    }
-    builder.setInsertionPoint(buffer);
-    storage.base = nv::TmemAllocOp::create(builder, buffer.getLoc(), builder.getI32Type(),
-                                           storage.depth * replicas, storage.stride, IntegerAttr(),
-                                           nameOf(buffer, "buffer"));
-    storages[buffer.getBuffer()] = storage;
+    FailureOr<SlotStorage> storage = allocateSlots(builder, buffer, nameOf(buffer, "buffer"));
+    if (failed(storage))
+      return failure();
+    storages[buffer.getBuffer()] = *storage;
     deadBuffers.push_back(buffer);
     return success();
   }
@@ -151,7 +84,7 @@ struct Lowering {
 
   LogicalResult lowerRing(warp::RingOp ring) {
     RingState state;
-    const Storage &storage = storages[ring.getBuffer()];
+    const SlotStorage &storage = storages[ring.getBuffer()];
     state.depth = storage.depth;
     state.perReplica = storage.perReplica;
     llvm::MapVector<Operation *, int64_t> counts; // by releasing role
@@ -309,7 +242,7 @@ struct Lowering {
 
   void lowerSlot(warp::SlotOp slot) {
     Value buffer = origins[slot].getRing().getDefiningOp<warp::RingOp>().getBuffer();
-    Storage &storage = storages[buffer];
+    SlotStorage &storage = storages[buffer];
     builder.setInsertionPoint(slot);
     Value index = slotIndex(slot.getLoc(), slot->getOperand(0), storage.perReplica, storage.depth);
     for (auto [view, offset] : llvm::zip(slot.getViews(), storage.offsets)) {

@@ -11,6 +11,7 @@
 #include "passes/Tile/Passes.h"
 
 #include "dialects/Tile/Tile.h"
+#include "tileloom/Schedule/Limits.h"
 #include "tileloom/Schedule/Monotone.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -100,7 +101,7 @@ struct AssignSchedule : tileloom::tile::impl::TileAssignScheduleBase<AssignSched
                                     : WalkResult::advance();
                        })
                        .wasInterrupted();
-      if (tiles && failed(assign(function, StringRef(chip).starts_with("sm_10"))))
+      if (tiles && failed(assign(function, tileloom::schedule::hasTensorMemory(chip))))
         signalPassFailure();
     });
   }

@@ -14,6 +14,7 @@
 #include "passes/Tile/Passes.h"
 
 #include "dialects/Tile/Tile.h"
+#include "tileloom/Schedule/LinearForm.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -94,8 +95,8 @@ void fold(scf::ForOp loop) {
     Value end = arith::ConstantIntOp::create(builder, loc, outside + 1, 32);
     loop.setLowerBound(arith::SelectOp::create(builder, loc, some, loop.getLowerBound(), far));
     loop.setUpperBound(arith::SelectOp::create(builder, loc, some, loop.getUpperBound(), end));
-    // For later passes, which do not see it in the bounds (lib/Schedule/RoleLoop).
-    loop->setAttr("warp.min_trips", builder.getI64IntegerAttr(1));
+    // For later passes, which do not see it in the bounds.
+    loop->setAttr(tileloom::schedule::minTripsAttrName, builder.getI64IntegerAttr(1));
   }
   for (auto [dot, place] : llvm::zip(sums, places)) {
     Value undefined = ub::PoisonOp::create(builder, loc, dot.getType());

@@ -21,6 +21,7 @@
 #include "dialects/Warp/Warp.h"
 #include "passes/Warp/Products.h"
 #include "passes/Warp/Projection.h"
+#include "tileloom/Schedule/Limits.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -355,7 +356,7 @@ struct InsertRings : tileloom::warp::impl::WarpInsertRingsBase<InsertRings> {
   void runOnOperation() override {
     getOperation()->walk([&](func::FuncOp function) {
       if (function->hasAttr(rolesAttrName) &&
-          failed(RingInserter(function, StringRef(chip).starts_with("sm_10")).run()))
+          failed(RingInserter(function, tileloom::schedule::hasTensorMemory(chip)).run()))
         signalPassFailure();
     });
   }

@@ -19,6 +19,7 @@
 #include "dialects/Tile/Tile.h"
 #include "dialects/Warp/Warp.h"
 #include "passes/Warp/Projection.h"
+#include "tileloom/Schedule/Limits.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -83,7 +84,7 @@ struct Partition : tileloom::warp::impl::WarpPartitionBase<Partition> {
   void runOnOperation() override {
     getOperation()->walk([&](func::FuncOp function) {
       if (function->hasAttr(tile::kernelAttrName) && !isAlreadySplit(function) &&
-          failed(partition(function, StringRef(chip).starts_with("sm_10"))))
+          failed(partition(function, tileloom::schedule::hasTensorMemory(chip))))
         signalPassFailure();
     });
   }

@@ -14,6 +14,7 @@
 #include "dialects/NV/NV.h"
 #include "dialects/Tile/Tile.h"
 #include "dialects/Warp/Warp.h"
+#include "tileloom/Schedule/Limits.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -26,13 +27,9 @@ namespace tileloom::warp {
 using namespace mlir;
 using namespace tileloom;
 using namespace tileloom::warp;
+using namespace tileloom::schedule;
 
 namespace {
-
-/// Shared memory of a CTA (PTX ISA: 227 KB can be had dynamically), less room for barriers.
-constexpr int64_t sharedBytes = 232448 - 1024;
-/// More slots than this have never helped (docs/notes/lower-half.md): 13 for tiles of 16 KB.
-constexpr int64_t deepest = 13;
 
 int64_t slotBytes(BufferType type) {
   int64_t bytes = 0;
@@ -55,8 +52,8 @@ int64_t loopsAround(BufferOp buffer) {
   return deepest;
 }
 
-/// Replicas that take tiles in turn each need a slot of what is loaded once a tile: the parity of one
-/// barrier does not tell a replica whether its own tile has come or still the one before.
+/// Replicas that take tiles in turn each need a slot of what is loaded once a tile: the parity of
+/// one barrier does not tell a replica whether its own tile has come or still the one before.
 void giveReplicasSlots(func::FuncOp function) {
   function.walk([&](AcquireOp acquire) {
     auto tiles = acquire->getParentOfType<ForEachTileOp>();
@@ -89,7 +86,7 @@ LogicalResult planDepths(func::FuncOp function, tile::ScheduleAttr schedule) {
   if (streams.empty())
     return success();
   int64_t fit = (sharedBytes - fixed) / perStage;
-  int64_t depth = std::min(fit, deepest);
+  int64_t depth = std::min(fit, deepestRing);
   if (std::optional<int64_t> stages = schedule ? schedule.integer("stages") : std::nullopt)
     depth = *stages;
   if (depth > fit || depth < 1)
@@ -110,7 +107,7 @@ LogicalResult planDepths(func::FuncOp function, tile::ScheduleAttr schedule) {
 /// Accumulators that a whole tile adds to get a second slot if tensor memory has room: the next
 /// tile's products then run beside this one's epilogue.
 LogicalResult planTensorMemory(func::FuncOp function) {
-  constexpr int64_t columnsOfSM = 512;
+  constexpr int64_t columnsOfSM = tensorMemoryColumns;
   SmallVector<BufferOp> accumulators;
   int64_t columns = 0;
   auto width = [](BufferType type) {
@@ -148,15 +145,13 @@ void planRegisters(func::FuncOp function, tile::ScheduleAttr schedule) {
   int64_t groups = 0; // of four warps
   for (RoleOp role : wide)
     groups += role.getWarps() * role.getReplicas() / 4;
-  constexpr int64_t pool = 65536, least = 24, most = 240;
-  // setmaxnreg moves registers between warpgroups; with one of work there are enough for all.
-  int64_t budget = std::min(most, (pool - 128 * least) / (128 * groups) / 8 * 8);
+  int64_t budget = wideRegisters(groups);
   if (schedule)
     budget = schedule.integer("registers").value_or(budget);
   for (RoleOp role : wide)
     role.setRegisters(budget);
   for (RoleOp role : narrow)
-    role.setRegisters(least);
+    role.setRegisters(narrowRegisters);
 }
 
 struct PlanBuffers : tileloom::warp::impl::WarpPlanBuffersBase<PlanBuffers> {

@@ -3,10 +3,7 @@
 // In: roles for whole tiles, and `tile.schedule`. Out: the role that owns the sums of products has
 // `replicas` copies of four warps.
 //
-// cooperative: each replica takes its share of the rows of every tile. The rows are followed from
-// the products through everything that depends on them: a value is the same in all replicas, or
-// sliced along one dimension. Types shrink, views of operands are sliced, coordinates of stores and
-// row numbers shift. A reduction along the rows would cross replicas and is refused.
+// cooperative: each replica takes its share of the rows of every tile (RowSplitter).
 //
 // pingpong: each replica takes every other tile, whole. Turns (warp.order) keep one replica's
 // products together, so that the other's epilogue runs beside them.
@@ -19,14 +16,11 @@
 #include "dialects/Tile/Tile.h"
 #include "dialects/Warp/Warp.h"
 #include "passes/Tile/Passes.h"
+#include "passes/Warp/RowSplitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/Builders.h"
-#include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Matchers.h"
 
 namespace tileloom::warp {
 #define GEN_PASS_DEF_WARPSPLITREPLICAS
@@ -38,355 +32,6 @@ using namespace tileloom;
 using namespace tileloom::warp;
 
 namespace {
-
-/// Whether an operation's result is the same whatever slice of it is wanted: each use can have a
-/// copy of its own.
-bool isAdaptable(Operation *op) {
-  return isa<nv::SplatOp, nv::IndexOp, ub::PoisonOp>(op) ||
-         (isa<arith::ConstantOp>(op) && matchPattern(op, m_Constant<SplatElementsAttr>(nullptr)));
-}
-
-class RowSplitter {
-public:
-  RowSplitter(RoleOp role, int64_t replicas) : role(role), replicas(replicas) {}
-
-  /// Finds what every replica has of each value; false if the rows cannot be told apart.
-  bool analyse() {
-    separateReductions();
-    separateAdaptable();
-    role.walk([&](nv::WgmmaOp product) { set(product.getResult(), 0, product); });
-    follow();
-    // Every replica writes its rows of a result that has nothing to do with the products.
-    role.walk([&](Operation *op) {
-      if (!isa<StoreOp, tile::ScatterOp, tile::AtomicOp, nv::GlobalStoreOp>(op) || refused ||
-          llvm::any_of(op->getOperands(), [&](Value value) { return slices.contains(value); }))
-        return;
-      auto type = dyn_cast<RankedTensorType>(op->getOperand(0).getType());
-      if (!type)
-        return refuse(op, "every replica would write the same element");
-      set(op->getOperand(0), 0, op);
-      follow();
-    });
-    for (auto [value, dim] : slices) {
-      auto type = cast<RankedTensorType>(value.getType());
-      if (type.getDimSize(dim) % replicas)
-        refuse(value.getDefiningOp() ? value.getDefiningOp() : role.getOperation(),
-               "expected a multiple of " + Twine(replicas) + " rows, found " +
-                   Twine(type.getDimSize(dim)));
-    }
-    return !refused;
-  }
-
-  /// The operation that keeps the rows together, and why.
-  Operation *getRefused() const { return refused; }
-  StringRef getReason() const { return reason; }
-
-  /// Gives each replica its rows; after analyse().
-  void rewrite();
-
-private:
-  void follow() {
-    while (!work.empty() && !refused)
-      visit(work.pop_back_val());
-  }
-
-  /// A reduction of what does not depend on the products (flags of the rows, read from memory) is
-  /// done whole by every replica: it gets a copy of its source for itself.
-  void separateReductions() {
-    role.walk([&](nv::ReduceOp reduce) {
-      if (isRecomputable(reduce.getSource())) {
-        IRMapping copies;
-        OpBuilder builder(reduce);
-        reduce.getSourceMutable().assign(recompute(builder, reduce.getSource(), copies));
-      }
-    });
-  }
-
-  static bool isRecomputable(Value value) {
-    if (!isa<RankedTensorType>(value.getType()))
-      return true;
-    Operation *def = value.getDefiningOp();
-    if (!def || def->getNumResults() != 1)
-      return false;
-    bool simple = isAdaptable(def) || OpTrait::hasElementwiseMappableTraits(def) ||
-                  isa<nv::BroadcastOp, tile::GatherOp>(def);
-    return simple && llvm::all_of(def->getOperands(), isRecomputable);
-  }
-
-  static Value recompute(OpBuilder &builder, Value value, IRMapping &copies) {
-    if (!isa<RankedTensorType>(value.getType()))
-      return value;
-    if (Value copy = copies.lookupOrNull(value))
-      return copy;
-    Operation *def = value.getDefiningOp();
-    for (Value operand : def->getOperands())
-      recompute(builder, operand, copies);
-    return builder.clone(*def, copies)->getResult(0);
-  }
-
-  /// A splat, an index or a constant that several values are computed from may be wanted in several
-  /// slices.
-  void separateAdaptable() {
-    SmallVector<Operation *> ops;
-    role.walk([&](Operation *op) {
-      if (op->getNumResults() == 1 && isa<RankedTensorType>(op->getResult(0).getType()) &&
-          isAdaptable(op))
-        ops.push_back(op);
-    });
-    for (Operation *op : ops)
-      for (OpOperand &use : llvm::make_early_inc_range(op->getUses())) {
-        if (op->hasOneUse())
-          break;
-        OpBuilder builder(op);
-        use.set(builder.clone(*op)->getResult(0));
-      }
-    // Constants outside of the role are shared with nobody else that matters.
-    role.walk([&](Operation *op) {
-      for (OpOperand &use : op->getOpOperands()) {
-        Operation *def = use.get().getDefiningOp();
-        if (!def || role->isAncestor(def) || !isa<RankedTensorType>(use.get().getType()) ||
-            !isAdaptable(def))
-          continue;
-        OpBuilder builder(op);
-        use.set(builder.clone(*def)->getResult(0));
-      }
-    });
-  }
-
-  void set(Value value, int64_t dim, Operation *because) {
-    auto type = dyn_cast<RankedTensorType>(value.getType());
-    if (!type)
-      return;
-    auto [entry, inserted] = slices.try_emplace(value, dim);
-    if (inserted) {
-      work.push_back(value);
-      return;
-    }
-    if (entry->second != dim)
-      refuse(because, "expected a value sliced along dimension " + Twine(entry->second) +
-                          ", found dimension " + Twine(dim));
-  }
-
-  void visit(Value value) {
-    int64_t dim = slices.lookup(value);
-    if (Operation *def = value.getDefiningOp())
-      relate(def, value, dim);
-    else if (auto loop = dyn_cast<scf::ForOp>(cast<BlockArgument>(value).getOwner()->getParentOp()))
-      carried(loop, cast<BlockArgument>(value).getArgNumber() - 1, dim);
-    for (Operation *user : value.getUsers())
-      relate(user, value, dim);
-  }
-
-  void carried(scf::ForOp loop, unsigned index, int64_t dim) {
-    set(loop.getRegionIterArgs()[index], dim, loop);
-    set(loop.getResult(index), dim, loop);
-    set(loop.getInitArgs()[index], dim, loop);
-    set(loop.getYieldedValues()[index], dim, loop);
-  }
-
-  /// What the slice of `value`, an operand or a result of `op`, says about the others.
-  void relate(Operation *op, Value value, int64_t dim) {
-    if (isAdaptable(op))
-      return;
-    if (auto loop = dyn_cast<scf::ForOp>(op)) {
-      for (unsigned i = 0; i < loop.getNumResults(); ++i)
-        if (loop.getResult(i) == value || loop.getInitArgs()[i] == value)
-          carried(loop, i, dim);
-      return;
-    }
-    if (auto yield = dyn_cast<scf::YieldOp>(op)) {
-      Operation *parent = yield->getParentOp();
-      for (unsigned i = 0; i < yield.getNumOperands(); ++i) {
-        if (yield.getOperand(i) != value)
-          continue;
-        if (auto loop = dyn_cast<scf::ForOp>(parent))
-          carried(loop, i, dim);
-        else
-          branched(cast<scf::IfOp>(parent), i, dim);
-      }
-      return;
-    }
-    if (auto branch = dyn_cast<scf::IfOp>(op))
-      return branched(branch, cast<OpResult>(value).getResultNumber(), dim);
-    if (auto product = dyn_cast<nv::WgmmaOp>(op)) {
-      // Rows of a and of the sum are the product's rows; b has none.
-      if (dim != 0)
-        return refuse(op, "only the rows of a product can be shared");
-      set(product.getResult(), 0, op);
-      set(product.getA(), 0, op);
-      if (product.getC())
-        set(product.getC(), 0, op);
-      return;
-    }
-    if (auto reduce = dyn_cast<nv::ReduceOp>(op)) {
-      int64_t along = reduce.getDim();
-      if (value == reduce.getSource()) {
-        if (dim == along)
-          return refuse(op, "a reduction along the rows crosses replicas");
-        return set(reduce.getResult(), dim - (dim > along), op);
-      }
-      return set(reduce.getSource(), dim + (dim >= along), op);
-    }
-    if (auto broadcast = dyn_cast<nv::BroadcastOp>(op)) {
-      int64_t along = broadcast.getDim();
-      if (value == broadcast.getSource())
-        return set(broadcast.getResult(), dim + (dim >= along), op);
-      if (dim != along) // else the source is the same for all replicas
-        set(broadcast.getSource(), dim - (dim > along), op);
-      return;
-    }
-    if (auto extract = dyn_cast<nv::ExtractOp>(op)) {
-      set(extract.getSource(), dim, op);
-      return set(extract.getResult(), dim, op);
-    }
-    if (auto trans = dyn_cast<tile::TransOp>(op)) {
-      set(trans.getSource() == value ? trans.getResult() : trans.getSource(), 1 - dim, op);
-      return;
-    }
-    if (isa<StoreOp>(op))
-      return;
-    bool together = OpTrait::hasElementwiseMappableTraits(op) ||
-                    isa<nv::WgmmaWaitOp, nv::ConcatOp, nv::GlobalLoadOp, nv::GlobalStoreOp,
-                        nv::LocalLoadOp, tile::GatherOp, tile::ScatterOp, tile::AtomicOp>(op);
-    if (!together)
-      return refuse(op, "not known how its rows depend on each other");
-    for (Value other : op->getOperands())
-      set(other, dim, op);
-    for (Value other : op->getResults())
-      set(other, dim, op);
-  }
-
-  void branched(scf::IfOp branch, unsigned index, int64_t dim) {
-    set(branch.getResult(index), dim, branch);
-    for (Region *region : branch.getRegions())
-      if (!region->empty())
-        set(region->front().getTerminator()->getOperand(index), dim, branch);
-  }
-
-  void refuse(Operation *op, const Twine &why) {
-    if (refused)
-      return;
-    refused = op;
-    reason = why.str();
-  }
-
-  RankedTensorType sliced(RankedTensorType type, int64_t dim) {
-    SmallVector<int64_t> shape(type.getShape());
-    shape[dim] /= replicas;
-    return RankedTensorType::get(shape, type.getElementType());
-  }
-
-  /// Where this replica's rows of `extent` begin.
-  Value begin(int64_t extent) {
-    Value &known = begins[extent];
-    if (!known) {
-      OpBuilder builder(&role.getBody().front(), index->getBlock()->begin());
-      builder.setInsertionPointAfter(index);
-      Value size = arith::ConstantIntOp::create(builder, role.getLoc(), extent / replicas, 32);
-      known = arith::MulIOp::create(builder, role.getLoc(), index->getResult(0), size);
-    }
-    return known;
-  }
-
-  void adapt(Operation *op) {
-    OpBuilder builder(op);
-    Location loc = op->getLoc();
-    if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
-      if (slices.contains(constant.getResult()))
-        constant.setValueAttr(cast<SplatElementsAttr>(constant.getValue())
-                                  .resizeSplat(cast<ShapedType>(constant.getType())));
-    } else if (auto number = dyn_cast<nv::IndexOp>(op)) {
-      auto slice = slices.find(number.getResult());
-      if (slice == slices.end() || slice->second != static_cast<int64_t>(number.getDim()))
-        return;
-      auto type = cast<RankedTensorType>(number.getType());
-      Value first = begin(type.getDimSize(slice->second) * replicas);
-      builder.setInsertionPointAfter(number);
-      auto splat = nv::SplatOp::create(builder, loc, type, first);
-      auto sum = arith::AddIOp::create(builder, loc, number, splat);
-      number.getResult().replaceAllUsesExcept(sum, sum);
-    } else if (auto product = dyn_cast<nv::WgmmaOp>(op)) {
-      // The slot has all rows.
-      auto view = dyn_cast<nv::MemDescType>(product.getA().getType());
-      if (view)
-        product.getAMutable().assign(rowsOf(
-            builder, product.getA(), cast<RankedTensorType>(product.getType()).getDimSize(0)));
-    } else if (auto load = dyn_cast<nv::LocalLoadOp>(op)) {
-      if (auto slice = slices.find(load.getResult()); slice != slices.end()) {
-        int64_t extent = cast<RankedTensorType>(load.getType()).getDimSize(slice->second);
-        load.getViewMutable().assign(rowsOf(builder, load.getView(), extent, slice->second));
-      }
-    } else if (auto store = dyn_cast<StoreOp>(op)) {
-      adaptStore(store);
-    }
-  }
-
-  Value rowsOf(OpBuilder &builder, Value view, int64_t rows, int64_t dim = 0) {
-    auto type = cast<nv::MemDescType>(view.getType());
-    SmallVector<int64_t> shape(type.getShape());
-    if (shape[dim] == rows)
-      return view;
-    Value zero = arith::ConstantIntOp::create(builder, view.getLoc(), 0, 32);
-    SmallVector<Value> offsets(shape.size(), zero);
-    offsets[dim] = begin(shape[dim]);
-    shape[dim] = rows;
-    auto sliced = nv::MemDescType::get(type.getContext(), shape, type.getElementType(),
-                                       type.getLayout(), type.getSpace());
-    return nv::MemDescSliceOp::create(builder, view.getLoc(), sliced, view, offsets);
-  }
-
-  /// The piece, its staging buffer and its box shrink; its place shifts.
-  void adaptStore(StoreOp store) {
-    int64_t dim = slices.lookup(store.getValue());
-    auto desc = cast<tile::DescType>(store.getDesc().getType());
-    SmallVector<int64_t> box(desc.getShape());
-    // The dim-th extent that the tile keeps.
-    size_t place = 0;
-    auto type = cast<RankedTensorType>(store.getValue().getType());
-    int64_t units = static_cast<int64_t>(box.size()) - type.getRank();
-    for (int64_t seen = -1; place < box.size(); ++place) {
-      if (box[place] == 1 && units > 0) {
-        --units;
-        continue;
-      }
-      if (++seen == dim)
-        break;
-    }
-    OpBuilder builder(store);
-    Value first = begin(box[place]);
-    box[place] /= replicas;
-    Value boxed = tile::ReboxOp::create(
-        builder, store.getLoc(),
-        tile::DescType::get(store.getContext(), box, desc.getElementType()), store.getDesc());
-    Value coordinate = store.getCoordinates()[place];
-    store.getCoordinatesMutable().slice(place, 1).assign(
-        ValueRange{arith::AddIOp::create(builder, store.getLoc(), coordinate, first)});
-    store.getDescMutable().assign(boxed);
-    // Pieces that share a ring have one type, so the buffer shrinks once.
-    auto buffer = store.getRing().getDefiningOp<RingOp>().getBuffer().getDefiningOp<BufferOp>();
-    BufferType old = buffer.getBuffer().getType();
-    auto piece = RankedTensorType::get(type.getShape(), type.getElementType());
-    buffer.getBuffer().setType(
-        BufferType::get(store.getContext(), old.getDepth(), {piece}, old.getSpace()));
-  }
-
-  RoleOp role;
-  int64_t replicas;
-  ReplicaIndexOp index;
-  llvm::MapVector<Value, int64_t> slices; // value -> dimension
-  DenseMap<int64_t, Value> begins;
-  SmallVector<Value> work;
-  Operation *refused = nullptr;
-  std::string reason;
-};
-
-void RowSplitter::rewrite() {
-  OpBuilder builder = OpBuilder::atBlockBegin(&role.getBody().front());
-  index = ReplicaIndexOp::create(builder, role.getLoc(), builder.getI32Type());
-  for (auto [value, dim] : slices)
-    const_cast<Value &>(value).setType(sliced(cast<RankedTensorType>(value.getType()), dim));
-  role.walk([&](Operation *op) { adapt(op); });
-}
 
 /// The outermost loop or product of a tile that issues products, and so needs the turn.
 void takeTurns(RoleOp role, Value order) {
@@ -423,24 +68,24 @@ LogicalResult split(func::FuncOp function) {
       return;
     role.setReplicas(replicas);
     if (!pingpong) {
-      RowSplitter splitter(role, replicas);
-      if (splitter.analyse())
-        return splitter.rewrite();
+      std::optional<RowsRefused> refused = splitRows(role, replicas);
+      if (!refused)
+        return;
       // Only who asked for replicas is refused; else one does all the work.
-      Operation *op = splitter.getRefused();
       if (function->hasAttr(tile::replicasChosenAttrName)) {
         role.setReplicas(1);
-        op->emitRemark("one warpgroup for all rows: they cannot be split over ")
-            << replicas << ": " << splitter.getReason();
+        refused->op->emitRemark("one warpgroup for all rows: they cannot be split over ")
+            << replicas << ": " << refused->reason;
         return;
       }
-      result = op->emitOpError("cannot be split over ")
-               << replicas << " replicas by rows: " << splitter.getReason();
+      result = refused->op->emitOpError("cannot be split over ")
+               << replicas << " replicas by rows: " << refused->reason;
       return;
     }
     if (!role.walk([](ForEachTileOp) { return WalkResult::interrupt(); }).wasInterrupted()) {
-      result = function.emitOpError("schedule: use = \"pingpong\" expected a loop over tiles, which "
-                                    "the replicas take in turn, found none");
+      result =
+          function.emitOpError("schedule: use = \"pingpong\" expected a loop over tiles, which "
+                               "the replicas take in turn, found none");
       return;
     }
     OpBuilder builder(role->getParentOp());

@@ -4,6 +4,8 @@ import os
 import re
 import subprocess
 
+import pytest
+
 import tileloom as tl
 from tileloom.dispatch import facts
 from tileloom.frontend.generate import generate
@@ -45,3 +47,24 @@ def plain(text):
 def ops(text):
     """Names of the operations, in order."""
     return re.findall(r"(?:= |^ +)((?:tile|arith|math|scf)\.\w+)", plain(text), re.M)
+
+
+POINTERS = {"x": "*f32", "out": "*f32", "n": "i32"}
+
+
+def refused(function, message, under, signature=POINTERS, **constants):
+    """Checks that a program is refused with `message`, and that the caret is below the text `under` of the line shown."""
+    with pytest.raises(tl.CompilationError) as caught:
+        program(function, signature, **constants)
+    check_caret(str(caught.value), message, under)
+    return caught.value
+
+
+def check_caret(text, message, under):
+    lines = text.splitlines()
+    assert re.match(r"\S*\.py:\d+:\d+: error: ", lines[0]), text
+    assert message in lines[0], text
+    assert lines[2].strip() == "^", text
+    assert lines[1][lines[2].index("^"):].startswith(under), text
+    line, column = map(int, re.match(r".*?:(\d+):(\d+): ", lines[0]).groups())
+    assert open(lines[0].split(":")[0]).read().splitlines()[line - 1][column - 1:].startswith(under)

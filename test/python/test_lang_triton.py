@@ -7,8 +7,8 @@ import tileloom as tl
 from dsl import ops, plain, tile
 
 # A refusal is expected, a wrong result is not.
-products = pytest.mark.xfail(raises=tl.CompilationError, strict=False, reason="products of tiles loaded through pointers do not compile yet")
-while_loops = pytest.mark.xfail(raises=tl.CompilationError, strict=False, reason="while loops do not compile yet")
+products = pytest.mark.xfail(raises=tl.CompilationError, strict=True, reason="products of tiles loaded through pointers do not compile yet")
+while_loops = pytest.mark.xfail(raises=tl.CompilationError, strict=True, reason="while loops do not compile yet")
 
 
 @tl.jit

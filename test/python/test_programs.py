@@ -1,46 +1,18 @@
 """The Hopper programs by hand, compiled and run in the simulator with all checks, against NumPy in fp64: ragged sizes, one and no block of K,
 poisoned outputs, random interleavings."""
 
+import functools
 import math
-import os
 
 import numpy as np
 import pytest
 
-from tileloom import compiler, sim
-
-PROGRAMS = os.path.join(os.path.dirname(__file__), "..", "programs", "warp")
+from programs import bf16, error, fp32, load, run
 
 
-def bf16(values):
-    bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
-    return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
-
-
-def fp32(bits):
-    return (bits.astype(np.uint32) << 16).view(np.float32)
-
-
-@pytest.fixture(scope="module")
+@pytest.fixture
 def program():
-    known = {}
-
-    def compile(name):
-        if name not in known:
-            with open(os.path.join(PROGRAMS, name + ".mlir")) as file:
-                known[name] = compiler.compile(file.read(), "sm_90a", name=name, cubin=False)
-        return known[name]
-
-    return compile
-
-
-def run(compiled, arguments, **options):
-    wrapped = [sim.Element(a, "bf16") if isinstance(a, np.ndarray) and a.dtype == np.uint16 else a for a in arguments]
-    sim.run_recipe(compiled.ptx, compiled.recipe, *wrapped, **options).check()
-
-
-def error(found, wanted):
-    return np.linalg.norm(found - wanted) / max(np.linalg.norm(wanted), 1e-30)
+    return functools.partial(load, "warp")
 
 
 TILES = {"gemm_cooperative": (128, 256), "gemm_pingpong": (64, 256), "gemm_pingpong_128x192": (128, 192), "gemm_small_m": (64, 64)}
@@ -53,7 +25,7 @@ def test_gemm(program, name, m, n, k):
     a, b = bf16(rng.standard_normal((m, k))), bf16(rng.standard_normal((n, k)))
     c = np.full((m, n), 0x7FC0, np.uint16)
     rows, columns = TILES[name]
-    run(program(name), (a, b, c, -(-m // rows), -(-n // columns), -(-k // 64)), multiprocessors=2, seed=k)
+    run(program(name), (a, b, c, -(-m // rows), -(-n // columns), -(-k // 64)), seed=k)
     wanted = fp32(a).astype(np.float64) @ fp32(b).astype(np.float64).T
     assert error(fp32(c), wanted) < 4e-3
 
@@ -63,7 +35,7 @@ def test_gemm_without_k(program, name):
     a, b = np.zeros((128, 0), np.uint16), np.zeros((256, 0), np.uint16)
     c = np.full((128, 256), 0x7FC0, np.uint16)
     rows, columns = TILES[name]
-    run(program(name), (a, b, c, -(-128 // rows), -(-256 // columns), 0), multiprocessors=2)
+    run(program(name), (a, b, c, -(-128 // rows), -(-256 // columns), 0))
     assert not c.any()
 
 
@@ -77,10 +49,10 @@ def test_attention(program, causal, batch, length, heads):
     pairs, tiles, scale = batch * heads, -(-length // 128), 128**-0.5 * math.log2(math.e)
     if causal:
         counter = np.zeros(2, np.int32)
-        run(program("attention_d128_causal"), (q, k, v, o, lse, counter, heads, length, pairs, tiles, 2, scale), multiprocessors=2)
+        run(program("attention_d128_causal"), (q, k, v, o, lse, counter, heads, length, pairs, tiles, 2, scale))
         assert not counter.any()
     else:
-        run(program("attention_d128"), (q, k, v, o, lse, heads, length, pairs, tiles, scale), multiprocessors=2, seed=length)
+        run(program("attention_d128"), (q, k, v, o, lse, heads, length, pairs, tiles, scale), seed=length)
     x, y, z = (fp32(t).astype(np.float64).transpose(0, 2, 1, 3) for t in (q, k, v))
     scores = x @ y.transpose(0, 1, 3, 2) * 128**-0.5
     if causal:

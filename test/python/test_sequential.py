@@ -1,46 +1,18 @@
 """Programs whose roles await each product at once, through the passes that overlap them, in the simulator against NumPy in fp64: none, one, two and
 more iterations of their loops, ragged ends, random interleavings."""
 
+import functools
 import math
-import os
 
 import numpy as np
 import pytest
 
-from tileloom import compiler, sim
-
-PROGRAMS = os.path.join(os.path.dirname(__file__), "..", "programs", "sequential")
+from programs import bf16, error, fp64, load, run
 
 
-def bf16(values):
-    bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
-    return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
-
-
-def fp64(bits):
-    return (bits.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
-
-
-@pytest.fixture(scope="module")
+@pytest.fixture
 def program():
-    known = {}
-
-    def compile(name):
-        if name not in known:
-            with open(os.path.join(PROGRAMS, name + ".mlir")) as file:
-                known[name] = compiler.compile(file.read(), "sm_90a", name=name, cubin=False)
-        return known[name]
-
-    return compile
-
-
-def run(compiled, arguments, **options):
-    wrapped = [sim.Element(a, "bf16") if isinstance(a, np.ndarray) and a.dtype == np.uint16 else a for a in arguments]
-    sim.run_recipe(compiled.ptx, compiled.recipe, *wrapped, multiprocessors=2, **options).check()
-
-
-def error(found, wanted):
-    return np.linalg.norm(found - wanted) / max(np.linalg.norm(wanted), 1e-30)
+    return functools.partial(load, "sequential")
 
 
 def chain(program, name, blocks, rows=200, extra=(), middle=None):

@@ -1,26 +1,13 @@
 """tileloom.testing: a simulated run as a test sees it."""
 
 import json
-import os
 
 import pytest
 
 np = pytest.importorskip("numpy")
 
+from test_sim import read, tiles  # noqa: E402
 from tileloom import sim, testing  # noqa: E402
-
-INPUTS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "Simulator", "Inputs")
-
-
-def read(name):
-    with open(os.path.join(INPUTS, name)) as file:
-        return file.read()
-
-
-def tiles():
-    a = np.arange(16 * 32, dtype=np.float32).reshape(16, 32)
-    return a, np.zeros_like(a)
-
 
 class Compiled:
     ptx, recipe = read("tile.ptx"), json.loads(read("tile.json"))

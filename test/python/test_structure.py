@@ -4,24 +4,18 @@ Compared are roles, replicas, buffers with their views and depths, and in each r
 products, waits, loops and stores.
 """
 
-import os
 import re
 
 import pytest
 
-from tileloom import compiler
+from programs import load
 
-PROGRAMS = os.path.join(os.path.dirname(__file__), "..", "programs")
 TOKENS = re.compile(r"warp\.(for_each_tile|acquire|store|await|pass)|warp\.release .* (generic|tma|wgmma|bulk_read|tcgen05)\b|nv\.(tma\.load|wgmma\.wait|wgmma|warp_any|"
                     r"local_load|global_store)|(scf\.for|scf\.if)|pending\((\d)\)")
 
 
 def structure(folder, name, schedule=None):
-    with open(os.path.join(PROGRAMS, folder, name + ".mlir")) as file:
-        text = file.read()
-    if schedule:
-        text = text.replace("{tile.kernel}", "{tile.kernel, tile.schedule = #tile.schedule<%s>}" % schedule)
-    warp = compiler.compile(text, "sm_90a", cubin=False, stages=("warp",)).stages["warp"]
+    warp = load(folder, name, schedule=schedule).stages["warp"]
     buffers = sorted(re.findall(r"warp\.buffer[^:]*: <([^>]*)>", warp))
     roles = {}
     for role in re.split(r"warp\.role ", warp)[1:]:

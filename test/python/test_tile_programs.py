@@ -1,28 +1,14 @@
 """Tile programs, from one sequential text to roles, run in the simulator with all checks against NumPy in fp64."""
 
+import functools
 import math
-import os
 
 import numpy as np
 import pytest
 
-from tileloom import compiler
-from test_programs import bf16, error, fp32, run
+from programs import bf16, error, fp32, load, run
 
-PROGRAMS = os.path.join(os.path.dirname(__file__), "..", "programs", "tile")
-_compiled = {}
-
-
-def program(name, target="sm_90a", schedule=None):
-    """The compiled program; `schedule` is the text of a #tile.schedule."""
-    key = name, target, schedule
-    if key not in _compiled:
-        with open(os.path.join(PROGRAMS, name + ".mlir")) as file:
-            text = file.read()
-        if schedule:
-            text = text.replace("{tile.kernel}", "{tile.kernel, tile.schedule = #tile.schedule<%s>}" % schedule)
-        _compiled[key] = compiler.compile(text, target, name=name, cubin=False)
-    return _compiled[key]
+program = functools.partial(load, "tile")
 
 
 SCHEDULES = [None, 'use = "pingpong"', 'use = "pingpong", pending = 1', "pending = 1", "stages = 2", "epilogue = 64", "replicas = 1"]
@@ -34,7 +20,7 @@ def test_gemm(schedule, m, n, k):
     rng = np.random.default_rng(m + n + k)
     a, b = bf16(rng.standard_normal((m, k))), bf16(rng.standard_normal((n, k)))
     c = np.full((m, n), 0x7FC0, np.uint16)
-    run(program("gemm", schedule=schedule), (a, b, c, m, n, k), multiprocessors=2, seed=k)
+    run(program("gemm", schedule=schedule), (a, b, c, m, n, k), seed=k)
     wanted = fp32(a).astype(np.float64) @ fp32(b).astype(np.float64).T
     assert error(fp32(c), wanted) < 4e-3
 
@@ -44,7 +30,7 @@ def test_gemm_blackwell(m, n, k):
     rng = np.random.default_rng(m + n + k)
     a, b = bf16(rng.standard_normal((m, k))), bf16(rng.standard_normal((n, k)))
     c = np.full((m, n), 0x7FC0, np.uint16)
-    run(program("gemm", "sm_100a"), (a, b, c, m, n, k), multiprocessors=2, seed=k)
+    run(program("gemm", "sm_100a"), (a, b, c, m, n, k), seed=k)
     wanted = fp32(a).astype(np.float64) @ fp32(b).astype(np.float64).T
     assert error(fp32(c), wanted) < 4e-3
 
@@ -53,7 +39,7 @@ def test_gemm_blackwell(m, n, k):
 def test_gemm_without_k(target):
     a, b = np.zeros((128, 0), np.uint16), np.zeros((256, 0), np.uint16)
     c = np.full((128, 256), 0x7FC0, np.uint16)
-    run(program("gemm", target), (a, b, c, 128, 256, 0), multiprocessors=2)
+    run(program("gemm", target), (a, b, c, 128, 256, 0))
     assert not c.any()
 
 
@@ -67,7 +53,7 @@ def test_attention(batch, length, heads, schedule):
     scale = 128**-0.5 * math.log2(math.e)
     compiled = program("attention", schedule=schedule)
     assert schedule is None or compiled.ptx != program("attention").ptx, "the field has no effect"
-    run(compiled, (q, k, v, o, lse, batch, heads, length, scale), multiprocessors=2, seed=length)
+    run(compiled, (q, k, v, o, lse, batch, heads, length, scale), seed=length)
     x, y, z = (fp32(t).astype(np.float64).transpose(0, 2, 1, 3) for t in (q, k, v))
     scores = x @ y.transpose(0, 1, 3, 2) * 128**-0.5
     top = scores.max(-1, keepdims=True)
@@ -87,7 +73,7 @@ def test_chained_products(target, rows, features):
     rng = np.random.default_rng(rows + features)
     x, w1, w2 = (bf16(rng.standard_normal(s)) for s in ((rows, 64), (features, 64), (64, features)))
     y = np.full((rows, 64), 0x7FC0, np.uint16)
-    run(program("mlp", target), (x, w1, w2, y, rows, features), multiprocessors=2, seed=rows)
+    run(program("mlp", target), (x, w1, w2, y, rows, features), seed=rows)
     h = fp32(x).astype(np.float64) @ fp32(w1).astype(np.float64).T
     g = 0.5 * h * (1 + np.tanh(0.7978845608 * (h + 0.044715 * h**3)))
     assert error(fp32(y), g @ fp32(w2).astype(np.float64).T) < 8e-3
@@ -98,7 +84,7 @@ def test_chained_products(target, rows, features):
 def test_copy_loop(target, rows, columns):
     x = np.random.default_rng(rows).standard_normal((rows, columns)).astype(np.float32)
     y = np.full_like(x, np.nan)
-    run(program("square", target), (x, y, rows, columns), multiprocessors=2, seed=columns)
+    run(program("square", target), (x, y, rows, columns), seed=columns)
     assert np.abs(y - (x.astype(np.float64) ** 2 + 1)).max() < 1e-5
 
 
@@ -108,7 +94,7 @@ def test_operand_made_in_registers(target, rows, columns, k):
     rng = np.random.default_rng(k)
     x, w, s = bf16(rng.standard_normal((rows, k))), bf16(rng.standard_normal((columns, k))), rng.random(rows).astype(np.float32)
     y = np.full((rows, columns), np.nan, np.float32)
-    run(program("scaled", target), (x, w, s, y, rows, columns, k), multiprocessors=2, seed=k)
+    run(program("scaled", target), (x, w, s, y, rows, columns, k), seed=k)
     wanted = (fp32(x).astype(np.float64) * s[:, None]) @ fp32(w).astype(np.float64).T
     assert error(y, wanted) < 4e-3
 
@@ -119,7 +105,7 @@ def test_two_sums(target, rows, k):
     rng = np.random.default_rng(k)
     a, b, c = (bf16(rng.standard_normal((n, k))) for n in (rows, 64, 64))
     d1, d2 = (np.full((rows, 64), np.nan, np.float32) for _ in range(2))
-    run(program("twice", target), (a, b, c, d1, d2, rows, k), multiprocessors=2, seed=k)
+    run(program("twice", target), (a, b, c, d1, d2, rows, k), seed=k)
     for found, other in ((d1, b), (d2, c)):
         assert error(found, fp32(a).astype(np.float64) @ fp32(other).astype(np.float64).T) < 4e-3
 
@@ -130,7 +116,7 @@ def test_attention_blackwell(batch, length, heads):
     q, k, v = (bf16(rng.standard_normal((batch, length, heads, 128))) for _ in range(3))
     o = np.full_like(q, 0x7FC0)
     lse = np.full((batch, heads, length), np.nan, np.float32)
-    run(program("attention", "sm_100a"), (q, k, v, o, lse, batch, heads, length, 128**-0.5 * math.log2(math.e)), multiprocessors=2, seed=length)
+    run(program("attention", "sm_100a"), (q, k, v, o, lse, batch, heads, length, 128**-0.5 * math.log2(math.e)), seed=length)
     x, y, z = (fp32(t).astype(np.float64).transpose(0, 2, 1, 3) for t in (q, k, v))
     scores = x @ y.transpose(0, 1, 3, 2) * 128**-0.5
     weights = np.exp(scores - scores.max(-1, keepdims=True))

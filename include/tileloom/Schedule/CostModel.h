@@ -20,7 +20,6 @@ namespace tileloom::schedule {
 /// What a chip can do, in clocks of an SM. Defaults: H200.
 struct Machine {
   int64_t processors = 132;
-  int64_t sharedBytes = 231424;
   double clocksPerMicrosecond = 1464;
   double macsPerClock = 2048;      ///< products of 16-bit floats, one SM
   double productBase = 32.2;       ///< clocks for operand A of an m64nNk16 from shared memory

@@ -30,8 +30,8 @@ struct Term {
   std::optional<Position> position() const;
 };
 
-/// constant + sum of coefficient * term. An element of a tile of integers is a form in the positions
-/// (nv.index) and in scalars.
+/// constant + sum of coefficient * term. An element of a tile of integers is a form in the
+/// positions (nv.index) and in scalars.
 struct LinearForm {
   int64_t constant = 0;
   llvm::MapVector<std::pair<mlir::Value, int>, int64_t> terms;
@@ -56,11 +56,12 @@ struct Iterations {
   static Iterations of(mlir::scf::ForOp loop);
 };
 
-/// True if `form` >= 0 in all of the iterations (if there is none, too). False if that is not known.
+/// True if `form` >= 0 in all of the iterations (if there is none, too). False if that is not
+/// known.
 bool isNonNegative(const LinearForm &form, const Iterations *iterations = nullptr);
 
-/// The least value of `form` over the elements of a tile: what is left are scalars. None if a term is a
-/// tile whose elements have no known range.
+/// The least value of `form` over the elements of a tile: what is left are scalars. None if a term
+/// is a tile whose elements have no known range.
 std::optional<LinearForm> leastOverElements(LinearForm form);
 
 /// True if the loop is known to run: by its bounds, or because the program says so

@@ -1,8 +1,8 @@
 //===- Order.h - The order of work within one turn of a loop ---------------------*- C++ -*-===//
 //
 // Given which stage each node of a role's loop is in, lists the work of one turn: products as early
-// as their operands allow, then what does not wait for them, then one retirement at a time with what
-// it makes possible.
+// as their operands allow, then what does not wait for them, then one retirement at a time with
+// what it makes possible.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -16,9 +16,8 @@ namespace tileloom::schedule {
 enum class Part { Prologue, Body, Epilogue };
 
 /// None if the stages contradict an edge, with the two operations in `why`.
-std::optional<llvm::SmallVector<Step>> orderSteps(const RoleLoop &graph,
-                                                  llvm::ArrayRef<unsigned> stages, Part part,
-                                                  std::string &why);
+std::optional<llvm::SmallVector<Step>>
+orderSteps(const RoleLoop &graph, llvm::ArrayRef<unsigned> stages, Part part, std::string &why);
 
 /// Clocks that one more turn of the body takes a replica that has the SM to itself.
 double turnTime(const RoleLoop &graph, llvm::ArrayRef<Step> body);

@@ -24,7 +24,8 @@ struct Node {
   int partner = -1;    // of an issue its retire, and the other way round
 };
 
-/// `to` in iteration i comes after `from` in iteration i - distance; if `data`, it reads its result.
+/// `to` in iteration i comes after `from` in iteration i - distance; if `data`, it reads its
+/// result.
 struct Edge {
   unsigned from, to, distance;
   bool data = false;

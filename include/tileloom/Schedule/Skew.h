@@ -1,7 +1,7 @@
 //===- Skew.h - Which iteration's work meets in one turn of a loop ---------------*- C++ -*-===//
 //
-// A plan for a role's loop: what runs one iteration late (stage 1), and in which order the body then
-// works, so that products are in flight while other work runs.
+// A plan for a role's loop: what runs one iteration late (stage 1), and in which order the body
+// then works, so that products are in flight while other work runs.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -23,9 +23,9 @@ struct Step {
 };
 
 struct SkewOptions {
-  int64_t replicas = 1;     // sharing the units of the SM
-  int64_t threads = 128;    // of one replica
-  int64_t registers = 255;  // of each thread
+  int64_t replicas = 1;    // sharing the units of the SM
+  int64_t threads = 128;   // of one replica
+  int64_t registers = 255; // of each thread
 };
 
 struct SkewPlan {

@@ -13,9 +13,9 @@
 
 namespace tileloom::schedule {
 
-/// Work on one row slot. `critical`: clocks on the unit to be kept busy; `other`: clocks during which
-/// the warps issue it; `slot`: which rows (pieces of all rows: none). A `late` piece comes after the
-/// wait even if it could come before.
+/// Work on one row slot. `critical`: clocks on the unit to be kept busy; `other`: clocks during
+/// which the warps issue it; `slot`: which rows (pieces of all rows: none). A `late` piece comes
+/// after the wait even if it could come before.
 struct Piece {
   double critical = 0, other = 0;
   unsigned slot = 0;
@@ -27,9 +27,9 @@ struct Staging {
   llvm::SmallVector<unsigned> before, after; // the wait
 };
 
-/// Lists the pieces so that the critical unit starts early and stays busy: a piece for it as soon as it
-/// has nothing to do, else what the next such piece needs, else any other work. What needs a late piece
-/// is late as well. Pieces are in an order that respects their needs.
+/// Lists the pieces so that the critical unit starts early and stays busy: a piece for it as soon
+/// as it has nothing to do, else what the next such piece needs, else any other work. What needs a
+/// late piece is late as well. Pieces are in an order that respects their needs.
 Staging stagePieces(llvm::ArrayRef<Piece> pieces);
 
 } // namespace tileloom::schedule

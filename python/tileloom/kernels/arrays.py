@@ -94,3 +94,22 @@ def boxed(value, tensor, fill=True):
 def transposed(tensor):
     """The facts of the transposed tensor."""
     return tensor._replace(shape=tensor.shape[::-1], strides=tensor.strides[::-1])
+
+
+def row_kernel(name, x, out):
+    """What kernels of one program a row check: (out, facts of x, facts of out) for x [rows, columns]; a new `out` if it is None."""
+    given = facts_of(x, name, "x")
+    require_rank(given, 2, name, "x", "a matrix")
+    require_type(given, (*HALF, dtypes.float32), name, "x")
+    require(given.shape[1] <= 65536, name, "x", f"has {given.shape[1]} columns", "at most 65536")
+    out = empty(x, given.shape, given.dtype) if out is None else out
+    result = facts_of(out, name, "out")
+    require_shape(result, given.shape, name, "out", "as 'x'")
+    for own, tensor in (("x", given), ("out", result)):
+        require(tensor.shape[1] < 2 or tensor.strides[1] == 1, name, own, f"has strides {list(tensor.strides)}", "a last stride of 1")
+    return out, given, result
+
+
+def row_warps(block):
+    """Warps for a row of `block` elements: 32 elements a thread at most, as long as 16 warps suffice (measured on an H200)."""
+    return 4 if block <= 4096 else 8 if block <= 8192 else 16

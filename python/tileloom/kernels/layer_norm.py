@@ -3,7 +3,6 @@
 import tileloom as tl
 
 from . import arrays
-from .softmax import warps
 
 
 @tl.jit
@@ -30,16 +29,8 @@ def layer_norm(x, weight=None, bias=None, out=None, *, epsilon=1e-5, mean=None, 
     """(x - mean) / sqrt(variance + epsilon) * weight + bias for every row of x [rows, columns]. weight, bias: [columns] or None. mean, rstd:
     [rows] in float32, both or neither, to be filled in."""
     name = "layer_norm"
-    given = arrays.facts_of(x, name, "x")
-    arrays.require_rank(given, 2, name, "x", "a matrix")
-    arrays.require_type(given, (*arrays.HALF, tl.float32), name, "x")
+    out, given, result = arrays.row_kernel(name, x, out)
     rows, columns = given.shape
-    arrays.require(columns <= 65536, name, "x", f"has {columns} columns", "at most 65536")
-    arrays.require(columns < 2 or given.strides[1] == 1, name, "x", f"has strides {list(given.strides)}", "a last stride of 1")
-    out = arrays.empty(x, (rows, columns), given.dtype) if out is None else out
-    result = arrays.facts_of(out, name, "out")
-    arrays.require_shape(result, (rows, columns), name, "out", "as 'x'")
-    arrays.require(columns < 2 or result.strides[1] == 1, name, "out", f"has strides {list(result.strides)}", "a last stride of 1")
     others = {"out": result}
     for own, value, length in (("weight", weight, columns), ("bias", bias, columns), ("mean", mean, rows), ("rstd", rstd, rows)):
         if value is not None:
@@ -50,5 +41,5 @@ def layer_norm(x, weight=None, bias=None, out=None, *, epsilon=1e-5, mean=None, 
     if rows and columns:
         block = max(tl.next_power_of_2(columns), 32)
         layer_norm_kernel[(rows,)](x, out, weight, bias, mean, rstd, given.strides[0], result.strides[0], columns, float(epsilon), block,
-                                   **{"num_warps": warps(block), **launch})
+                                   **{"num_warps": arrays.row_warps(block), **launch})
     return out

@@ -6,15 +6,11 @@ Exit status 1 if a program is wrong or the simulator finds something.
 """
 
 import argparse
-import json
-import pathlib
-import subprocess
 import sys
-import tempfile
 
 import numpy as np
 
-from simulate_tcgen05 import HERE, from_bf16, random_bf16
+from simulate_tcgen05 import from_bf16, random_bf16, run
 
 
 def softmax(rng, rows, columns, stride):
@@ -56,36 +52,6 @@ PROBLEMS = {
 }
 
 
-def run(program, problem, options, target="sm_90a"):
-    arguments, result, expected, tolerance = problem
-    with tempfile.TemporaryDirectory() as folder:
-        folder = pathlib.Path(folder)
-        ptx, recipe = folder / "kernel.ptx", folder / "kernel.json"
-        source = HERE / (program + ".mlir")
-        for artifact, path in ("ptx", ptx), ("recipe", recipe):
-            subprocess.run([options.opt, source, "--target=" + target, "--emit=" + artifact, "-o", path], check=True)
-        command = [options.sim, ptx, "--recipe", recipe, "--out", f"{result}={folder}/out.npy", "--quiet"]
-        if options.schedules:
-            command += ["--seed", "1", "--schedules", str(options.schedules)]
-        for argument in arguments:
-            if isinstance(argument, tuple):
-                name, array, element = argument
-                np.save(folder / (name + ".npy"), array)
-                command += ["--arg", f"buf:{name}:{element}@{folder}/{name}.npy"]
-            elif isinstance(argument, np.float32):
-                command += ["--arg", f"f32:{argument}"]
-            else:
-                command += ["--arg", f"i32:{argument}"]
-        outcome = subprocess.run(command, capture_output=True, text=True)
-        if outcome.returncode:
-            return outcome.stdout + outcome.stderr
-        out = np.load(folder / "out.npy")
-        dtype = {name: element for name, _, element in (a for a in arguments if isinstance(a, tuple))}[result]
-        out = (from_bf16(out.view(np.uint16)) if dtype == "bf16" else out).reshape(expected.shape)
-    error = np.abs(out - expected).max() / np.abs(expected).max()
-    return "" if error <= tolerance else f"relative error {error:.3g}"
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--opt", default="kernel-opt")
@@ -96,7 +62,8 @@ def main():
     failed = False
     for program in options.programs:
         for i, (make, *shape) in enumerate(PROBLEMS[program]):
-            message = run(program, make(np.random.default_rng(i), *shape), options)
+            arguments, output, expected, tolerance = make(np.random.default_rng(i), *shape)
+            message = run(program, "sm_90a", (arguments, expected), options, tolerance, output)
             failed |= bool(message)
             print(f"{program} problem {i}: {message or 'ok'}", flush=True)
     sys.exit(failed)

@@ -111,7 +111,7 @@ PROGRAMS = {
 }
 
 
-def run(program, target, problem, options, tolerance=1e-2):
+def run(program, target, problem, options, tolerance=1e-2, output="c"):
     arguments, expected = problem
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
@@ -120,7 +120,7 @@ def run(program, target, problem, options, tolerance=1e-2):
         subprocess.run([options.opt, source, "--target=" + target, "--emit=ptx", "-o", ptx], check=True)
         subprocess.run([options.opt, source, "--target=" + target, "--emit=recipe", "-o", recipe], check=True)
         recipe.write_text(json.dumps({"target": target, **json.loads(recipe.read_text())}))
-        command = [options.sim, ptx, "--recipe", recipe, "--out", f"c={folder}/out.npy", "--quiet"]
+        command = [options.sim, ptx, "--recipe", recipe, "--out", f"{output}={folder}/out.npy", "--quiet"]
         if options.schedules:
             command += ["--seed", "1", "--schedules", str(options.schedules)]
         for argument in arguments:
@@ -135,7 +135,9 @@ def run(program, target, problem, options, tolerance=1e-2):
         result = subprocess.run(command, capture_output=True, text=True)
         if result.returncode:
             return result.stdout + result.stderr
-        out = from_bf16(np.load(folder / "out.npy").view(np.uint16).reshape(expected.shape))
+        out = np.load(folder / "out.npy")
+        elements = {argument[0]: (*argument, "bf16")[2] for argument in arguments if isinstance(argument, tuple)}
+        out = (from_bf16(out.view(np.uint16)) if elements[output] == "bf16" else out).reshape(expected.shape)
     error = np.abs(out - expected).max() / np.abs(expected).max()
     return "" if error < tolerance else f"relative error {error:.3g}"
 

@@ -1,0 +1,41 @@
+//===- Limits.h - What a CTA can have --------------------------------------------*- C++ -*-===//
+//
+// The limits that the planner of buffers spends and the cost model predicts with.
+//
+//===--------------------------------------------------------------------------------------===//
+
+#ifndef TILELOOM_SCHEDULE_LIMITS_H
+#define TILELOOM_SCHEDULE_LIMITS_H
+
+#include "llvm/ADT/StringRef.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace tileloom::schedule {
+
+/// Shared memory of a CTA (PTX ISA: 227 KB can be had dynamically), less room for barriers.
+inline constexpr int64_t sharedBytes = 232448 - 1024;
+
+/// More slots than this have never helped (docs/notes/lower-half.md): 13 for tiles of 16 KB.
+inline constexpr int64_t deepestRing = 13;
+
+/// Whether products of this chip (sm_100a, sm_103a) have their sums in tensor memory, not registers.
+inline bool hasTensorMemory(llvm::StringRef chip) { return chip.starts_with("sm_10"); }
+
+/// Columns of tensor memory of an SM.
+inline constexpr int64_t tensorMemoryColumns = 512;
+
+/// Registers of a thread in roles of one warp (the least that setmaxnreg sets).
+inline constexpr int64_t narrowRegisters = 24;
+
+/// Registers that each thread of `groups` warpgroups can have beside one of narrow roles:
+/// setmaxnreg moves an SM's registers between them.
+inline int64_t wideRegisters(int64_t groups) {
+  constexpr int64_t pool = 65536, most = 240;
+  return std::min(most, (pool - 128 * narrowRegisters) / (128 * groups) / 8 * 8);
+}
+
+} // namespace tileloom::schedule
+
+#endif // TILELOOM_SCHEDULE_LIMITS_H
