@@ -1,7 +1,8 @@
 """Host cost of a launch: microseconds from the call in Python to its return, after the first call.
 
-On a GPU machine with torch it launches an empty kernel with three tensor arguments as tensor maps. Elsewhere the driver
-is replaced ($TILELOOM_CUDA_LIBRARY) and stand-ins take the tensors' place: then it measures the runtime alone.
+On a GPU machine with torch it launches an empty kernel with three tensor arguments as tensor maps, and a kernel of the language with
+eight arguments beside the same text in Triton. Elsewhere the driver is replaced ($TILELOOM_CUDA_LIBRARY) and stand-ins take the
+tensors' place: then it measures the runtime alone.
 
     bench/launch.py [--json bench/results/h200-launch.json]
 """
@@ -66,6 +67,39 @@ def measure(call, repeats=30, calls=500, finish=lambda: None):
     return min(times), sorted(times)[len(times) // 2]
 
 
+def with_eight_arguments():
+    """{"tileloom": call, "triton": call}: a small kernel of four pointers, three integers and a float, launched with [grid]."""
+    import torch
+    import triton_rows
+
+    import tileloom as tl
+
+    @tl.jit
+    def eight_kernel(out, a, b, c, columns, row, other, scale, BLOCK: tl.constexpr):
+        at = tl.arange(0, BLOCK)
+        inside = at < columns
+        value = tl.load(a + at, inside, 0) + tl.load(b + at, inside, 0) * scale + tl.load(c + at, inside, 0)
+        tl.store(out + at, value + (row + other).to(tl.float32), inside)
+
+    a, b, c, out = (torch.zeros(128, device="cuda") for _ in range(4))
+    return {name: lambda kernel=kernel: kernel[(1,)](out, a, b, c, 100, 2, 3, 0.5, BLOCK=128)
+            for name, kernel in (("tileloom", eight_kernel), ("triton", triton_rows.eight_kernel))}
+
+
+def interleaved(functions, rounds=15, calls=200):
+    """The median over rounds of the mean of `calls` calls, in microseconds; the functions take turns."""
+    import torch
+    times = {name: [] for name in functions}
+    for _ in range(rounds):
+        for name, call in functions.items():
+            torch.cuda.synchronize()
+            start = time.perf_counter()
+            for _ in range(calls):
+                call()
+            times[name].append((time.perf_counter() - start) / calls * 1e6)
+    return {name: sorted(values)[rounds // 2] for name, values in times.items()}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", help="write the record here")
@@ -90,11 +124,18 @@ def main():
     kernel(*tensors)
     best, median = measure(lambda: kernel(*tensors), calls=calls, finish=finish)
     print(f"{machine}: 3 tensor maps, 3 integers: {best:.2f} us best, {median:.2f} us median a call")
+    rows = [{"work": "launch", "shape": "3 tensor maps, 3 integers", "impl": "tileloom", "ms": median / 1000}]
+    versions = {"python": sys.version.split()[0]}
+    if gpu:
+        import triton
+        versions.update(torch=torch.__version__, triton=triton.__version__)
+        times = interleaved(with_eight_arguments())
+        print(f"8 arguments, grid of 1: {', '.join(f'{name} {us:.2f} us' for name, us in times.items())}, "
+              f"ratio {times['triton'] / times['tileloom']:.3f}")
+        rows += [{"work": "launch", "shape": "8 arguments", "impl": name, "ms": us / 1000} for name, us in times.items()]
     if arguments.json:
         record = {"machine": machine, "date": datetime.date.today().isoformat(),
-                  "command": "bench/launch.py", "versions": {"python": sys.version.split()[0]},
-                  "rows": [{"work": "launch", "shape": "3 tensor maps, 3 integers", "impl": "tileloom",
-                            "ms": median / 1000}]}
+                  "command": "bench/launch.py", "versions": versions, "rows": rows}
         with open(arguments.json, "w") as file:
             json.dump(record, file, indent=1)
 

@@ -1,4 +1,4 @@
-"""Softmax and layer norm in Triton, with the text of tileloom.kernels: the peers of bench/language.py."""
+"""Kernels in Triton with the text of ours: the peers of bench/language.py and bench/launch.py."""
 
 import torch
 import triton
@@ -25,6 +25,14 @@ def layer_norm_kernel(x, out, weight, bias, x_stride, out_stride, columns, epsil
     scale = tl.rsqrt(tl.sum(shifted * shifted, 0) / columns + epsilon)
     result = shifted * scale * tl.load(weight + at, inside, 0).to(tl.float32) + tl.load(bias + at, inside, 0).to(tl.float32)
     tl.store(out + row.to(tl.int64) * out_stride + at, result.to(out.dtype.element_ty), inside)
+
+
+@triton.jit
+def eight_kernel(out, a, b, c, columns, row, other, scale, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    inside = at < columns
+    value = tl.load(a + at, inside, 0) + tl.load(b + at, inside, 0) * scale + tl.load(c + at, inside, 0)
+    tl.store(out + at, value + (row + other).to(tl.float32), inside)
 
 
 def _best(launch):
