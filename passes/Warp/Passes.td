@@ -35,6 +35,16 @@ def WarpPlanBuffers : Pass<"warp-plan-buffers"> {
   let summary = "Decide the depths of rings and the registers of roles";
 }
 
+def WarpSliceResults : Pass<"warp-slice-results"> {
+  let summary = "Work on results in slices of columns";
+  let description = [{
+    What is computed element by element from the sum of a product, until it is stored or reduced, is computed a slice of columns after the
+    other.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let options = [Option<"registers", "registers", "int64_t", "32", "Registers of a thread that a slice of 32-bit elements takes">];
+}
+
 def WarpExpandStores : Pass<"warp-expand-stores"> {
   let summary = "Expand warp.store into ring operations, a local store and a TMA store";
   let dependentDialects = ["::tileloom::nv::NVDialect"];

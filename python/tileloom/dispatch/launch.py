@@ -172,13 +172,13 @@ class Variant:
         bindings = self.compiled.bindings
         torch = _find_torch()
         table = torch.elements if torch else {}
-        if not bindings or any(not issubclass(kinds[self._place(_parameter(b))], (Tensor, int, float)) or b[0] == "descriptor" for b in bindings):
+        if not bindings or any(not issubclass(kinds[self._place(_parameter(b))], (Tensor, int, float)) for b in bindings):
             return self._pack_slowly
         recipe = self.compiled.recipe["arguments"]
         format, values, lines, used = "<", [], [], set()
         for binding, own in zip(bindings, recipe):
             at = self._place(_parameter(binding))
-            a = "".join((f"a{at[0]}", *(f"[{element}]" for element in at[1:])))
+            a = self._source(_parameter(binding))
             number = elements.NUMBER[own["element"]]
             if issubclass(kinds[at], Tensor):
                 used.add(a)
@@ -186,13 +186,19 @@ class Variant:
                 rank = own["rank"]
                 format += f"IIiIQ{rank}q{8 * (8 - rank)}x{rank}q{8 * (8 - rank)}x"
                 values.append(f"0, table[{a}.dtype], {a}.get_device(), {rank}, {a}.data_ptr(), *{a}.shape, *{a}.stride()")
+            elif binding[0] == "descriptor":
+                _, _, offset, shape, strides, element = binding
+                rank = len(shape)
+                format += f"IIiIQ{rank}q{8 * (8 - rank)}x{rank}q{8 * (8 - rank)}x"
+                shift = f" + {self._number(offset)} * {dtypes.BY_ELEMENT[element].itemsize}" if offset != 0 else ""
+                extents = ", ".join(map(self._number, (*shape, *strides)))
+                values.append(f"0, table[{a}.dtype], {a}.get_device(), {rank}, {a}.data_ptr(){shift}, {extents}")
             elif binding[0] in ("pointer", "address"):
                 format += "IIiIQ128x"
                 values.append(f"1, table[{a}.dtype], {a}.get_device(), 0, {a}.data_ptr()")
             elif binding[0] in ("shape", "stride"):
                 format += "IIiI" + ("q" if own["element"] == "i64" else "i4x") + "128x"
-                source = f"{a}.shape[{binding[2]}]" if binding[0] == "shape" else f"{a}.stride({binding[2]})"
-                values.append(f"2, {number}, {_UNKNOWN}, 0, {source}")
+                values.append(f"2, {number}, {_UNKNOWN}, 0, {self._number(('argument', binding))}")
             else:
                 code = {"i32": "i4x", "i64": "q", "f32": "f4x", "i1": "?7x"}[own["element"]]
                 format += f"IIiI{code}128x"
@@ -201,9 +207,25 @@ class Variant:
         names = ", ".join(f"a{at}" for at in range(len(self.function.parameters)))
         code = f"def pack(arguments, stream):\n  {names}, = arguments\n  try:\n    return packer({', '.join(values)}), {first}\n" \
                "  except (KeyError, OverflowError, StructError):\n    return slow(arguments, stream)\n"
-        scope = {"packer": struct.Struct(format).pack, "table": table, "slow": self._pack_slowly, "StructError": struct.error}
+        scope = {"packer": struct.Struct(format).pack, "table": table, "slow": self._pack_slowly, "StructError": struct.error, "compute": _COMPUTE}
         exec(code, scope)
         return scope["pack"]
+
+    def _source(self, name):
+        """The Python text of an argument, in generated code."""
+        index, *elements_ = self._place(name)
+        return "".join((f"a{index}", *(f"[{element}]" for element in elements_)))
+
+    def _number(self, expression):
+        """The Python text of a host expression (see `_values`)."""
+        if isinstance(expression, int):
+            return repr(expression)
+        if expression[0] == "argument":
+            kind, name, *axis = expression[1]
+            suffix = {"shape": ".shape[{}]", "stride": ".stride({})"}.get(kind, "").format(*axis)
+            return self._source(name) + suffix
+        left, right = map(self._number, expression[1:])
+        return f"compute[{expression[0]!r}]({left}, {right})"
 
     def _values(self, arguments):
         """The host's value of every binding: facts.Tensor objects and numbers."""

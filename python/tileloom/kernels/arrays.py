@@ -97,6 +97,15 @@ def transposed(tensor):
     return tensor._replace(shape=tuple(tensor.shape[axis] for axis in swapped), strides=tuple(tensor.strides[axis] for axis in swapped))
 
 
+def split_rows(value, extents):
+    """A matrix with its rows counted by two indices: [extents[0], extents[1], columns], the same memory."""
+    if hasattr(value, "data_ptr"):
+        return value.unflatten(0, extents)
+    import numpy
+    rows, columns = value.strides
+    return numpy.lib.stride_tricks.as_strided(value, (*extents, value.shape[1]), (rows * extents[1], rows, columns))
+
+
 def is_number(value):
     """Whether a value is a number of the host: not a tensor, nor something with elements."""
     if isinstance(value, (bool, int, float)):

@@ -20,24 +20,25 @@ class Chain:
 
     @property
     def operands(self):
-        return tuple(self._operands)
+        return (*self.shape[-2:], *self._operands) if self._steps else ()
 
     def step(self, function, *operands):
         """function(value, *operands); operands: (name, number or tensor that broadcasts to the result)."""
         self._steps.append((function, tuple(self._operand(name, value) for name, value in operands)))
 
     def scale(self, name, value, axis):
-        """Multiplies by a number, by a tensor of one element, or by a vector along an axis of the result (-2: a factor for each row)."""
+        """Multiplies by a number, by a tensor of one element, or (axis -2, -1) by a vector of a factor for each row or column of the result."""
         vector = not arrays.is_number(value) and arrays.facts_of(value, self.name, name)
         if vector and len(vector.shape) == 1 and axis == -2:
             vector = vector._replace(shape=(*vector.shape, 1), strides=(*vector.strides, 1))
         if vector:
             arrays.require_type(vector, (dtypes.float32,), self.name, name)
-            needed = (self.shape[-2], 1) if axis == -2 else (1, self.shape[-1])
             own = (1,) * (2 - len(vector.shape)) + tuple(vector.shape)
-            count = self.shape[axis]
-            arrays.require(own[-2:] in (needed, (1, 1)), self.name, name, f"has shape {list(vector.shape)}",
-                           f"a number, one element, or {count} of them, one for each {'row' if axis == -2 else 'column'}")
+            wanted, needed = [(1, 1)], "a number, or one element"
+            if axis is not None:
+                wanted.append((self.shape[-2], 1) if axis == -2 else (1, self.shape[-1]))
+                needed += f", or {self.shape[axis]} of them, one for each {'row' if axis == -2 else 'column'}"
+            arrays.require(own[-2:] in wanted, self.name, name, f"has shape {list(vector.shape)}", needed)
         from .epilogue import multiply
         self._steps.append((multiply, (self._operand(name, value, vector or None),)))
 
@@ -52,15 +53,17 @@ class Chain:
         self._operands += [arrays.as_int32(value), found.strides[-1], found.strides[0] if len(self.shape) == 3 else None]
         self._steps.append((function, ((len(self.shape) == 3, axis == -2, "amax"),)))
 
-    def call(self, what, function, arguments, name):
+    def call(self, what, function, arguments=()):
         """A step that the user wrote."""
+        self.step(self.function(what, function, 1 + len(arguments)), *((f"{what}_args[{index}]", value) for index, value in enumerate(arguments)))
+
+    def function(self, what, function, count):
+        """Checks that a user's function can be called with `count` arguments."""
         arrays.require(isinstance(function, JITFunction), self.name, what, f"is {function!r}", "a function with @tl.jit")
-        required = sum(parameter.required for parameter in function.parameters)
-        most = len(function.parameters)
-        found = 1 + len(arguments)
-        arrays.require(required <= found <= most, self.name, name, f"make {found} arguments with the value, for {function.__name__}",
-                       f"{required} to {most}" if required < most else f"{most}")
-        self.step(function, *((f"{name}[{index}]", value) for index, value in enumerate(arguments)))
+        required, most = sum(parameter.required for parameter in function.parameters), len(function.parameters)
+        arrays.require(required <= count <= most, self.name, what, f"is {function.__name__}, which takes {required if required < most else most} "
+                       f"{f'to {most} ' if required < most else ''}arguments", f"{count}: the value{' and epilogue_args' if count > 1 else ''}")
+        return function
 
     def _operand(self, name, value, found=None):
         if arrays.is_number(value):

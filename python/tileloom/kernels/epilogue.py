@@ -1,7 +1,7 @@
 """What happens to a tile of sums before it is stored: a chain of steps, each a jitted function (value, *operands) -> value.
 
-A kernel gets the chain as a constant, STEPS = ((function, (KIND, ...)), ...), and what the functions take besides the value as a tuple, three entries
-for an operand: a tensor or number, its row stride, its batch stride. KIND says along what the tensor extends: (batch, rows, columns) as bools,
+A kernel gets the chain as a constant, STEPS = ((function, (KIND, ...)), ...), and a tuple: rows and columns of the result (numbers, not a view's extents,
+so that their divisibility is known), then three entries for each operand: a tensor or number, its row stride, its batch stride. KIND says along what the tensor extends: (batch, rows, columns) as bools,
 None for a number, "amax" of rows or columns for a place that is updated. Operands arrive as tiles that broadcast to the value.
 """
 
@@ -9,16 +9,16 @@ import tileloom as tl
 
 
 @tl.jit
-def finish(value, at, extents, operands, STEPS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
-    """The value after all steps, in float32. at: batch index or none, first row, first column. extents: rows and columns of the matrix."""
-    place = 0
+def finish(value, at, operands, STEPS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
+    """The value after all steps, in float32. at: batch index or none, first row, first column of the tile."""
+    place = 2
     for step, kinds in STEPS:
         loaded = ()
         for kind in kinds:
             x, row_stride, batch_stride = operands[place:place + 3]
             place += 3
             if kind is not None:
-                x = _tile(x, row_stride, batch_stride, kind, at, extents, BM, BN)
+                x = _tile(x, row_stride, batch_stride, kind, at, operands[:2], BM, BN)
             loaded = loaded + (x,)
         value = step(value, *loaded)
     return value

@@ -22,7 +22,7 @@ def gemm_kernel(a: tl.view, b: tl.view, c: tl.view, operands, STEPS: tl.constexp
             x = a.load(of_a + (k, m), [BK, BM]).T if TRANS_A else a.load(of_a + (m, k), [BM, BK])
             y = b.load(of_b + (k, n), [BK, BN]) if TRANS_B else b.load(of_b + (n, k), [BN, BK]).T
             acc = tl.dot(x, y, acc)
-        put(c, at, finish(acc, at, (M, N), operands, STEPS, BM, BN), RAGGED, BM, BN)
+        put(c, at, finish(acc, at, operands, STEPS, BM, BN), RAGGED, BM, BN)
 
 
 def gemm(a, b, out=None, *, alpha=1.0, beta=1.0, c=None, accumulate=False, scale_a=None, scale_b=None, bias=None, activation=None, epilogue=None,
@@ -45,7 +45,7 @@ def gemm(a, b, out=None, *, alpha=1.0, beta=1.0, c=None, accumulate=False, scale
     launch: BM, BN, BK, schedule, stream, target."""
     name = "gemm"
     x, y = arrays.facts_of(a, name, "a"), arrays.facts_of(b, name, "b")
-    _check(name, x, y)
+    check_factors(name, x, y)
     M, K, N = *x.shape[-2:], y.shape[-1]
     batch = _batch(name, x, y)
     if out is None:
@@ -72,9 +72,9 @@ def gemm(a, b, out=None, *, alpha=1.0, beta=1.0, c=None, accumulate=False, scale
     if bias is not None:
         chain.step(add, ("bias", bias))
     if activation is not None:
-        chain.call("activation", arrays.one_of(ACTIVATIONS, activation, name, "activation"), (), "activation")
+        chain.call("activation", arrays.one_of(ACTIVATIONS, activation, name, "activation"))
     if epilogue is not None:
-        chain.call("epilogue", epilogue, epilogue_args, "epilogue_args")
+        chain.call("epilogue", epilogue, epilogue_args)
     if residual is not None:
         chain.step(add, ("residual", residual))
     if row_amax is not None:
@@ -82,7 +82,7 @@ def gemm(a, b, out=None, *, alpha=1.0, beta=1.0, c=None, accumulate=False, scale
     if column_amax is not None:
         chain.amax(amax_of_columns, "column_amax", column_amax, -1)
     if out_scale is not None:
-        chain.scale("out_scale", out_scale, -1)
+        chain.scale("out_scale", out_scale, None)
     arrays.require_device(("a", x), {"b": y, "out": z, **chain.tensors}, name)
     if 0 in z.shape:
         return out
@@ -90,15 +90,15 @@ def gemm(a, b, out=None, *, alpha=1.0, beta=1.0, c=None, accumulate=False, scale
     trans_a, trans_b = x.dtype in arrays.HALF and _by_columns(x), x.dtype in arrays.HALF and not _by_columns(y)
     a = arrays.boxed(a.swapaxes(-1, -2), arrays.transposed(x)) if trans_a else arrays.boxed(a, x)
     b = arrays.boxed(b, y) if trans_b else arrays.boxed(b.swapaxes(-1, -2), arrays.transposed(y))
-    if x.dtype not in arrays.HALF:
-        launch = {"BK": 128 // x.dtype.itemsize, **launch}
-    gemm_kernel(a, b, result, chain.operands, chain.steps, trans_a, trans_b, ragged, **launch)
+    if column_amax is not None:
+        launch = {"BM": 64, **launch}  # warpgroups cannot share the rows of what is reduced along them
+    gemm_kernel(a, b, result, chain.operands, chain.steps, trans_a, trans_b, ragged, **narrow_tiles(x, launch))
     if result is not out:
         out[...] = result
     return out
 
 
-def _check(name, x, y):
+def check_factors(name, x, y):
     """The types, shapes and strides of two factors."""
     for own, tensor in (("a", x), ("b", y)):
         arrays.require(len(tensor.shape) in (2, 3), name, own, f"has shape {list(tensor.shape)}", "a matrix, or a batch of matrices")
@@ -111,6 +111,11 @@ def _check(name, x, y):
             arrays.require(tensor.strides[axis] == 1 or 1 in tensor.shape[-2:] or 0 in tensor.shape, name, own,
                            f"is of {tensor.dtype} and has strides {list(tensor.strides)}",
                            f"contiguous {what}: tensor cores read {tensor.dtype} along K alone")
+
+
+def narrow_tiles(x, launch):
+    """The launch's options with BK for a type other than the 16-bit ones: rows of 128 bytes, which is the widest swizzle."""
+    return launch if x.dtype in arrays.HALF else {"BK": 128 // x.dtype.itemsize, **launch}
 
 
 def _batch(name, x, y):
