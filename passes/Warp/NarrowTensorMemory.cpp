@@ -153,7 +153,8 @@ llvm::SetVector<Operation *> narrow(nv::TmemLoadOp load) {
   llvm::SetVector<Operation *> loads;
   SmallVector<ReleaseOp> releases;
   for (size_t seen = 0, known = 0; seen < pieces.size();) { // both sets grow
-    collectLoads(pieces[seen++].getSource(), loads);
+    nv::ExtractOp piece = pieces[seen++];
+    collectLoads(piece.getSource(), loads);
     for (; known < loads.size(); ++known) {
       auto other = cast<nv::TmemLoadOp>(loads[known]);
       ReleaseOp release = releaseOf(other);

@@ -80,4 +80,5 @@ class Chain:
         self.tensors[name] = found
         batch = rank == 3 and along[0]
         self._operands += [value, strides[-2] if along[-2] else None, strides[0] if batch else None]
-        return batch, along[-2], along[-1]
+        vector = along[-1] and not along[-2] and not batch
+        return batch, along[-2], "copied" if vector and found.address % 16 == 0 else along[-1]

@@ -2,7 +2,8 @@
 
 A kernel gets the chain as a constant, STEPS = ((function, (KIND, ...)), ...), and a tuple: rows and columns of the result (numbers, not a view's extents,
 so that their divisibility is known), then three entries for each operand: a tensor or number, its row stride, its batch stride. KIND says along what the tensor extends: (batch, rows, columns) as bools,
-None for a number, "amax" of rows or columns for a place that is updated. Operands arrive as tiles that broadcast to the value.
+None for a number, "amax" of rows or columns for a place that is updated; "copied" for columns: hardware copies can take the vector, which then waits in
+shared memory when the sum is done. Operands arrive as tiles that broadcast to the value.
 """
 
 import tileloom as tl
@@ -38,6 +39,8 @@ def _tile(x, row_stride, batch_stride, KIND: tl.constexpr, at, extents, BM: tl.c
         return tl.load(x + rows.to(tl.int64)[:, None] * row_stride + columns[None, :], inside[0][:, None] & inside[1][None, :], 0).to(tl.float32)
     if KIND[1]:
         return tl.load(x + rows * row_stride, inside[0], 0).to(tl.float32)[:, None]
+    if KIND[2] == "copied":
+        return tl.make_tensor_descriptor(x, [extents[1]], [1], [BN]).load([at[-1]]).to(tl.float32)[None, :]
     if KIND[2]:
         return tl.load(x + columns, inside[1], 0).to(tl.float32)[None, :]
     return tl.load(x).to(tl.float32)
