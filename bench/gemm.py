@@ -226,9 +226,9 @@ def main():
                 print(f"{section} {shape}: {type(error).__name__}: {str(error)[:600]}", flush=True)
             if shape[0] > 8192:
                 torch.cuda.empty_cache()
+        if options.json:
+            bench.write(options.json, "gemm.py")  # after each section: what was measured is kept
     bench.summary()
-    if options.json:
-        bench.write(options.json, "gemm.py")
     if options.plot:
         plot(bench.rows, options.plot)
     return 1 if failures else 0

@@ -82,12 +82,18 @@ def relu(value):
 
 @tl.jit
 def gelu(value):
-    return 0.5 * value * (1 + tl.erf(value * 0.7071067811865476))
+    """value * P(X <= value) for a normal X, as max(value, 0) - |value| * P(X <= -|value|). The probability by Abramowitz and Stegun's 7.1.26, within
+    1e-7: a fourth of the instructions of an erf, and without its cancellation for negative values."""
+    z = tl.minimum(tl.abs(value), 16.0)
+    t = 1 / (1 + 0.23164188 * z)
+    poly = t * (0.127414796 + t * (-0.142248368 + t * (0.7107068705 + t * (-0.7265760135 + t * 0.5307027145))))
+    return tl.maximum(value, 0.0, propagate_nan=True) - z * (poly * tl.exp2(-0.72134752 * z * z))
 
 
 @tl.jit
 def gelu_tanh(value):
-    return 0.5 * value * (1 + tl.tanh(0.7978845608028654 * (value + 0.044715 * value * value * value)))
+    """value * (1 + tanh(u)) / 2 for u = sqrt(2 / pi) * (value + 0.044715 * value^3): the same as value * sigmoid(2 u)."""
+    return value * tl.sigmoid(1.5957691216057308 * (value + 0.044715 * value * value * value))
 
 
 @tl.jit
