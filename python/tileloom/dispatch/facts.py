@@ -96,11 +96,12 @@ def of_value(parameter, value, where):
     if parameter.is_constexpr:
         return constant(value)
     if isinstance(value, (tuple, list)):
-        return Fact("tuple", value=tuple(_of_one(parameter, one, f"{where}, element {index}", False) for index, one in enumerate(value)))
-    return _of_one(parameter, value, where, parameter.is_view)
+        return Fact("tuple", value=tuple(of_one(parameter, one, f"{where}, element {index}", False) for index, one in enumerate(value)))
+    return of_one(parameter, value, where, parameter.is_view)
 
 
-def _of_one(parameter, value, where, must_be_view):
+def of_one(parameter, value, where, must_be_view):
+    """The fact of an argument that is no tuple, or of an element of one."""
     if value is None:
         return constant(None)
     if isinstance(value, (bool, int, float)) and not must_be_view:

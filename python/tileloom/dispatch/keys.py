@@ -55,9 +55,10 @@ def _of_one(function, parameter, name, value, is_view):
         if not is_view:
             return value.dtype if value.data_ptr() & 15 == 0 else (value.dtype,)
         return (value.dtype, value.dim(), *(value.shape[axis] for own, axis in sorted(function.static) if own == name))
-    tensor = facts.tensor_of(value, function._where(parameter))
+    where = function._where(parameter) + (f", element {name[len(parameter.name) + 1:-1]}" if name != parameter.name else "")
+    tensor = None if isinstance(value, (tuple, list)) else facts.tensor_of(value, where)
     if tensor is None:
-        fact = facts.of_value(parameter, value, function._where(parameter))
+        fact = facts.of_one(parameter, value, where, is_view)
         return (kind, fact)
     if is_view:
         return (kind, tensor.dtype, len(tensor.shape), tensor.device, *(tensor.shape[axis] for own, axis in sorted(function.static)

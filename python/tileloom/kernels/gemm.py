@@ -8,8 +8,8 @@ from .epilogue import ACTIVATIONS, add, add_scaled, amax_of_columns, amax_of_row
 
 
 @tl.jit
-def gemm_kernel(a: tl.view, b: tl.view, c: tl.view, operands, STEPS: tl.constexpr, TRANS_A: tl.constexpr, TRANS_B: tl.constexpr,
-                RAGGED: tl.constexpr = False, BM: tl.constexpr = tl.auto, BN: tl.constexpr = tl.auto, BK: tl.constexpr = tl.auto):
+def gemm_kernel(a: tl.view, b: tl.view, c: tl.view, operands=(), STEPS: tl.constexpr = (), TRANS_A: tl.constexpr = False,
+                TRANS_B: tl.constexpr = False, RAGGED: tl.constexpr = False, BM: tl.constexpr = tl.auto, BN: tl.constexpr = tl.auto, BK: tl.constexpr = tl.auto):
     """c[M, N] = steps of a @ b; a is [M, K], or [K, M] if TRANS_A; b is [N, K], or [K, N] if TRANS_B. Any may have a batch dimension before
     these; a and b without one are the same for the whole batch. STEPS, operands: see epilogue.py. RAGGED: see epilogue.put."""
     M, N = c.shape[-2:]
