@@ -47,10 +47,13 @@ template <template <class> class Op> void count(Decoder &d) {
                          : op1<uint32_t, uint32_t, Op<uint32_t>>);
 }
 
+// PTX: the low 8 bits of position and length count. So it is for 32 bits; for 64, ptxas makes shifts
+// of the instruction and an H200 sees all bits: what is above 63 is as 64.
 template <class T> struct Bfe {
   T operator()(T a, uint32_t b, uint32_t c) const {
     using U = std::make_unsigned_t<T>;
-    unsigned bits = 8 * sizeof(T), pos = b & 0xFF, len = c & 0xFF;
+    unsigned bits = 8 * sizeof(T), pos = bits == 64 ? std::min(b, 64u) : b & 0xFF,
+             len = bits == 64 ? std::min(c, 64u) : c & 0xFF;
     if (!len)
       return 0;
     unsigned top = std::min(pos + len - 1, bits - 1);

@@ -52,12 +52,12 @@ struct Memory {
 void load(const TensorMap &map, const BoxWalk &walk, Memory &global, std::vector<uint8_t> &shared) {
   uint32_t next = 0;
   forEachChunk(walk, [&](const BoxChunk &c) {
-    EXPECT_GE(c.linear, next); // in order of the dense box
+    EXPECT_GE(c.linear, next); // in order of the box
     next = c.linear + c.sharedBytes;
     if (c.inBounds)
       std::memcpy(&shared[c.shared], global.at(c.global, c.globalBytes), c.globalBytes);
     else
-      writeFill(map, &shared[c.shared], c.linear, c.sharedBytes);
+      writeFill(map, &shared[c.shared], c.sharedBytes);
   });
 }
 } // namespace
@@ -234,17 +234,19 @@ TEST(BoxWalk, EqualsTheNaiveLoop) {
     std::vector<uint8_t> got(base + 65536 * 4, 0xEE), want = got;
     load(map, walk, global, got);
     // Naive loop over every element of the box.
-    uint32_t lin = 0, n[5];
+    uint32_t row = 0, n[5];
     uint32_t ts[5];
     for (unsigned i = 0; i < 5; ++i)
       ts[i] = i == 0 ? map.boxDim[0]
                      : (map.boxDim[i] + map.elementStride[i] - 1) / map.elementStride[i];
+    // A row takes a whole span of the swizzle.
+    uint32_t pitch = std::max(ts[0] * eb, swizzleWidth(map.swizzle));
     std::vector<uint8_t> stored(global.bytes.size(), 0x55), naiveStored = stored;
     for (n[4] = 0; n[4] < ts[4]; ++n[4])
       for (n[3] = 0; n[3] < ts[3]; ++n[3])
         for (n[2] = 0; n[2] < ts[2]; ++n[2])
-          for (n[1] = 0; n[1] < ts[1]; ++n[1])
-            for (n[0] = 0; n[0] < ts[0]; ++n[0], ++lin) {
+          for (n[1] = 0; n[1] < ts[1]; ++n[1], row += pitch)
+            for (n[0] = 0; n[0] < ts[0]; ++n[0]) {
               bool inside = true, written = true; // a store ends at 16 bytes
               uint64_t offset = 0;
               for (unsigned i = 0; i < map.rank; ++i) {
@@ -257,7 +259,7 @@ TEST(BoxWalk, EqualsTheNaiveLoop) {
                 offset += uint64_t(x) * (i ? map.globalStride[i - 1] : eb);
               }
               for (uint32_t b = 0; b < eb; ++b) {
-                uint8_t &cell = want[swizzleAddress(map.swizzle, base + lin * eb + b)];
+                uint8_t &cell = want[swizzleAddress(map.swizzle, base + row + n[0] * eb + b)];
                 cell = inside ? global.bytes[offset + b] : 0;
                 if (written && offset + b < naiveStored.size())
                   naiveStored[offset + b] = cell;
@@ -370,14 +372,51 @@ TEST(BoxWalk, SubByteTypes) {
   EXPECT_NE(prepareBox(map, origin, 64, BoxDirection::Load, walk), "");
 }
 
-TEST(BoxWalk, NaNFill) {
-  TensorMap map = matrix(TmaType::BF16, 4, 4, 64, 1);
+// Where an H200 puts rows of 32 bytes with the 64- and 128-byte swizzles (bench/agreement.py, cases
+// narrow_box_64 and narrow_box_128).
+TEST(BoxWalk, NarrowRowsTakeASpanOfTheSwizzle) {
+  auto places = [](Swizzle swizzle) {
+    TensorMap map = matrix(TmaType::U8, 256, 64, 32, 40, swizzle);
+    EXPECT_EQ(sharedBoxBytes(map), 40 * swizzleWidth(swizzle));
+    EXPECT_EQ(transactionBytes(map), 40u * 32);
+    int32_t coords[2] = {32, 3};
+    BoxWalk walk;
+    EXPECT_EQ(prepareBox(map, coords, 0, BoxDirection::Load, walk), "");
+    std::vector<uint32_t> at;
+    forEachChunk(walk, [&](const BoxChunk &c) { at.push_back(c.shared); });
+    at.resize(12);
+    return at;
+  };
+  EXPECT_EQ(places(Swizzle::B64),
+            (std::vector<uint32_t>{0, 16, 64, 80, 144, 128, 208, 192, 288, 304, 352, 368}));
+  EXPECT_EQ(places(Swizzle::B128),
+            (std::vector<uint32_t>{0, 16, 144, 128, 288, 304, 432, 416, 576, 592, 720, 704}));
+}
+
+TEST(BoxWalk, NaNFillIsOneOfSixteenBits) {
+  TensorMap map = matrix(TmaType::F32, 4, 4, 64, 1);
   map.fill = TmaFill::NaN;
   uint8_t out[6];
-  writeFill(map, out, 2, 6);
-  uint16_t word;
-  std::memcpy(&word, out + 2, 2);
-  EXPECT_TRUE(decode(Format::BF16, word) != decode(Format::BF16, word));
+  writeFill(map, out, 6);
+  for (int i = 0; i < 6; i += 2) {
+    uint16_t half;
+    std::memcpy(&half, out + i, 2);
+    EXPECT_EQ(half, 0x7FF7);
+  }
+}
+
+// Pairs from the H200 (cases type_tf32 and type_tf32_ftz); 0xB1E75000 is a tie.
+TEST(BoxWalk, LoadsOfTf32AreRounded) {
+  const uint32_t from[] = {0x941F7828, 0x3BA5C3FE, 0x002B0A18, 0x8071F494, 0xB1E75000};
+  const uint32_t want[] = {0x941F8000, 0x3BA5C000, 0x002B0000, 0x80720000, 0xB1E74000};
+  for (TmaType type : {TmaType::TF32, TmaType::TF32Ftz, TmaType::F32Ftz, TmaType::F32}) {
+    TensorMap map = matrix(type, 64, 4, 32, 1);
+    uint32_t got[5];
+    loadElements(map, reinterpret_cast<uint8_t *>(got), reinterpret_cast<const uint8_t *>(from), 20);
+    bool rounded = type == TmaType::TF32 || type == TmaType::TF32Ftz;
+    for (int i = 0; i < 5; ++i)
+      EXPECT_EQ(got[i], rounded ? want[i] : from[i]) << tmaTypeName(type);
+  }
 }
 
 TEST(Reduce, TablesAndElements) {
