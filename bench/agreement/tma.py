@@ -111,7 +111,7 @@ def stores():
     yield store("reduce_narrow_box", 2, (96, 80), (8, 16), (16, 8), 3, reduce="add")
     for type, text in ((10, "f32_ftz"), (11, "tf32"), (12, "tf32_ftz")):
         yield store(f"store_type_{text}", type, (64, 64), (32, 32), (16, 8), 3, question=TYPES)
-    ragged = "Right edge not a multiple of 16 bytes: where does a store end? Assumed: at the next 16 bytes, with zeros."
+    ragged = "Right edge not a multiple of 16 bytes: where does a store end? Assumed: at the next 16 bytes, with what is in shared memory."
     yield store("store_ragged_bf16", 9, (37, 20), (32, 16), (24, 8), 2, pitch=128, question=ragged)
     yield store("store_ragged_u8", 0, (45, 20), (32, 16), (32, 8), 1, pitch=64, question=ragged)
     yield store("store_ragged_f32", 7, (19, 12), (16, 16), (8, 4), 2, pitch=128, question=ragged)

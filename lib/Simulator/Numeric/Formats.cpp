@@ -231,15 +231,16 @@ static uint32_t narrowNearest(Format to, uint32_t bits, bool satfinite) {
   return result | sign;
 }
 
-// Narrowing an f64 keeps sign and upper payload bits of a NaN, quieted.
+// From and to f64 a NaN keeps its sign and the upper bits of its payload, quieted; between the
+// others it becomes the canonical one.
 static uint64_t convertNaN(Format to, Format from, uint64_t bits) {
-  if (from != Format::F64 || (to != Format::F32 && to != Format::F16))
+  const FormatInfo &old = formatInfo(from), &info = formatInfo(to);
+  if ((from != Format::F64 && to != Format::F64) || to == Format::TF32 || info.bits < 16)
     return encode(to, NAN);
-  const FormatInfo &info = formatInfo(to);
-  uint64_t quiet = bits | uint64_t(1) << 51;
-  uint64_t magnitude = (quiet & ~(uint64_t(1) << 63)) >> (52 - info.mantissaBits);
-  magnitude &= (uint64_t(1) << (info.exponentBits + info.mantissaBits)) - 1;
-  return magnitude | (bits >> 63 ? signBit(info) : 0);
+  uint64_t payload = bits << (64 - old.mantissaBits) | uint64_t(1) << 63;
+  uint64_t exponent = (uint64_t(1) << info.exponentBits) - 1;
+  uint64_t magnitude = exponent << info.mantissaBits | payload >> (64 - info.mantissaBits);
+  return magnitude | (bits & signBit(old) ? signBit(info) : 0);
 }
 
 uint64_t tileloom::sim::convert(Format to, Format from, uint64_t bits,
@@ -254,9 +255,13 @@ uint64_t tileloom::sim::convert(Format to, Format from, uint64_t bits,
   if (plain && to == Format::F32 && from == Format::F16)
     return bitsOf(f16ToFloat(uint16_t(bits)));
   double value = decode(from, bits);
-  if (value != value)
-    return to == Format::TF32 && options.rounding == Rounding::RNA ? bits & 0xFFFFE000u
-                                                                   : convertNaN(to, from, bits);
+  if (value != value) {
+    if (to == Format::TF32 && options.rounding == Rounding::RNA)
+      return bits & 0xFFFFE000u;
+    if (options.ftz && from == Format::F32)
+      bits = canonicalNaN(from);
+    return convertNaN(to, from, bits);
+  }
   // A subnormal f32 is below every f16, but a directed rounding sees it: it is not flushed.
   if (options.ftz && from == Format::F32 && to != Format::F16 && std::fabs(value) < 0x1p-126)
     value = std::copysign(0.0, value);

@@ -63,6 +63,9 @@ TEST(Integer, Bits) {
   EXPECT_EQ(bfe64("u64", 8, 0x1F0B), 0x6789ABCDu);
   EXPECT_EQ(bfe64("u64", 0x1A10E, 8), 0u);
   EXPECT_EQ(bfe64("s64", 0x1A10E, 8), ~0u);
+  EXPECT_EQ(lane0("cvt.u64.u32 %rd9, %a; bfi.b64 %rd9, %rd9, %rd9, %b, %c; cvt.u32.u64 %d, %rd9;",
+                  0x372, 0xFE710, 2),
+            0x372u);
   EXPECT_EQ(lane0("bfe.u32 %d, %a, %b, %c;", 0xABCD, 0x104, 0x208), 0xBCu);
   EXPECT_EQ(lane0("bfi.b32 %d, %a, %b, 8, 4;", 0x5, 0xFFFFFFFF), 0xFFFFF5FFu);
   EXPECT_EQ(lane0("dp4a.s32.s32 %d, %a, %b, %c;", 0xFF010203, 0x01010101, 10), 15u);

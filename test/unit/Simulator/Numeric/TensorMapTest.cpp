@@ -420,6 +420,11 @@ TEST(BoxWalk, LoadsOfTf32AreRounded) {
 }
 
 TEST(Reduce, TablesAndElements) {
+  // A NaN of f64 passes as it is (H200, case atom_half).
+  EXPECT_EQ(reduceElement(ReduceOp::Add, ReduceType::F64, 0x7FF0000000000001, 0, false),
+            0x7FF0000000000001u);
+  EXPECT_EQ(reduceElement(ReduceOp::Add, ReduceType::F64, 0, 0x7FF4123456789ABC, false),
+            0x7FF4123456789ABCu);
   EXPECT_EQ(checkBulkReduce(ReduceOp::Add, ReduceType::F32, false), "");
   EXPECT_NE(checkBulkReduce(ReduceOp::Min, ReduceType::F32, false), "");
   EXPECT_EQ(checkBulkReduce(ReduceOp::Add, ReduceType::F64, false), "");
