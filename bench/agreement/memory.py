@@ -232,6 +232,16 @@ def copies():
     out = np.zeros(256, np.uint32)
     yield Case("cp_async_bulk", "copies", kernel(body, ["x", "out"], registers="\t.shared .align 128 .b8 buffer[1024];\n\t.shared .align 8 .b8 bar[8];\n"), [x, out],
                [out], block=256)
+    # cp.async completing on an mbarrier: with and without its pending count raised.
+    for suffix, count in (("", 1), (".noinc", 65)):
+        body = start + (f"\t@%p1 bra READY;\n\tmbarrier.init.shared.b64 [%r2], {count};\nREADY:\n\tbar.sync 0;\n\tshl.b32 %r6, %thr, 4;\n\tadd.s32 %r7, %r1, %r6;\n\tmul.wide.u32 %rd4, %thr, 16;\n"
+                        "\tadd.s64 %rd5, %x, %rd4;\n\tcp.async.cg.shared.global [%r7], [%rd5], 16;\n" + f"\tcp.async.mbarrier.arrive{suffix}.shared.b64 [%r2];\n"
+                        "\tbar.sync 0;\n\t@%p1 bra WAIT;\n\tmbarrier.arrive.shared.b64 _, [%r2];\n"
+                        "WAIT:\n\tmbarrier.try_wait.parity.shared.b64 %p2, [%r2], 0;\n\t@!%p2 bra WAIT;\n"
+                        "\txor.b32 %r8, %r4, 32;\n\tld.shared.b32 %r5, [%r8];\n\tst.global.b32 [%rd3], %r5;\n\tld.shared.b32 %r5, [%r8+512];\n\tst.global.b32 [%rd3+512], %r5;\n")
+        out = np.zeros(256, np.uint32)
+        yield Case(f"cp_async_mbarrier{suffix.replace('.', '_')}", "copies", kernel(body, ["x", "out"], registers="\t.shared .align 128 .b8 buffer[1024];\n\t.shared .align 8 .b8 bar[8];\n"),
+                   [x, out], [out], block=64)
     # Reductions into global memory. Each operation has a range of its own.
     from .case import f32_values, f64_values
     rng = np.random.default_rng(53)
@@ -282,6 +292,12 @@ def clusters():
             "\tbarrier.cluster.arrive.aligned;\n\tbarrier.cluster.wait.aligned;\n")
     yield Case("bulk_multicast", "clusters", kernel(body, ["x", "out"], registers="\t.shared .align 128 .b8 cell[1024];\n\t.shared .align 8 .b8 bar[8];\n", cluster=2),
                [x, out], [out], grid=2, block=256, cluster=2)
+    x, out = words(58, 4), np.zeros((4, 4), np.uint32)
+    body = ("\tmov.u32 %r1, cell;\n\tand.b32 %r2, %thr, 3;\n\tmapa.shared::cluster.u32 %r3, %r1, %r2;\n\tgetctarank.shared::cluster.u32 %r4, %r3;\n\tcvt.u64.u32 %rd1, %r3;\n"
+            "\tcvta.shared::cluster.u64 %rd2, %rd1;\n\tgetctarank.u64 %r5, %rd2;\n\tshl.b32 %r5, %r5, 8;\n\tor.b32 %r4, %r4, %r5;\n\tmapa.u64 %rd3, %rd2, %r2;\n\tcvta.to.shared::cluster.u64 %rd4, %rd3;\n"
+            "\tcvt.u32.u64 %r6, %rd4;\n\tgetctarank.shared::cluster.u32 %r6, %r6;\n\tshl.b32 %r6, %r6, 16;\n\tor.b32 %r4, %r4, %r6;\n\tsetp.ge.u32 %p1, %thr, 4;\n\t@%p1 bra END;\n\tmad.lo.u32 %r7, %blk, 4, %thr;\n"
+            "\tmul.wide.u32 %rd5, %r7, 4;\n\tadd.s64 %rd6, %out, %rd5;\n\tst.global.b32 [%rd6], %r4;\nEND:\n")
+    yield Case("cluster_ranks", "clusters", kernel(body, ["x", "out"], registers="\t.shared .align 16 .b8 cell[64];\n", cluster=4), [x, out], [out], grid=4, cluster=4)
     # Reductions into the other CTA's memory, each operation on 256 bytes of its own.
     operations = [f"{op}.{t}" for op, types in (("add", ("u32", "s32", "u64")), ("min", ("u32", "s32")), ("max", ("u32", "s32")), ("inc", ("u32",)), ("dec", ("u32",)),
                                                ("and", ("b32",)), ("or", ("b32",)), ("xor", ("b32",))) for t in types]

@@ -121,6 +121,11 @@ def floats():
                       every("fma.{0}.f64 %d, %a, %b, %c;", modes) + every("{0}.{1}.f64 %d, %a;", ["rcp", "sqrt"], modes) +
                       ["min.f64 %d, %a, %b;", "max.f64 %d, %a, %b;", "abs.f64 %d, %a;", "neg.f64 %d, %a;", "copysign.f64 %d, %a, %b;"] +
                       every("setp.{0}.f64 %q, %a, %b; selp.b64 %d, %a, %b, %q;", ["eq", "lt", "geu", "nan"]), y, 64, 64)
+    yield elementwise("f64_compare", "f64", every("setp.{0}.f64 %q, %a, %b; selp.b64 %d, 1, 0, %q;",
+                                                  ["ne", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "num"]) +
+                      every("testp.{0}.f64 %q, %a; selp.b64 %d, 1, 0, %q;", ["finite", "infinite", "number", "notanumber", "normal", "subnormal"]) +
+                      ["{ .reg .b32 %s3; set.lt.u32.f64 %s3, %a, %b; cvt.u64.u32 %d, %s3; }", "{ .reg .f32 %s3; cvt.rz.f32.f64 %s3, %c; slct.f64.f32 %d, %a, %b, %s3; }"],
+                      y, 64, 64)
     yield elementwise("f64_approx", "approximate", ["rcp.approx.ftz.f64 %d, %a;", "rsqrt.approx.ftz.f64 %d, %a;"],
                       [(2.0 + np.random.default_rng(8).random(N)).view(np.uint64)] * 3, 64, 64, tolerance=("relative", 2**-19))
 

@@ -47,8 +47,8 @@ template <template <class> class Op> void count(Decoder &d) {
                          : op1<uint32_t, uint32_t, Op<uint32_t>>);
 }
 
-/// Position or length of a bit field. PTX: the low 8 bits count. So it is for 32 bits; for 64, ptxas
-/// makes shifts of the instruction, and an H200 sees all bits: what is above 63 is as 64.
+/// Position or length of a bit field. PTX: the low 8 bits count. So it is for 32 bits; for 64,
+/// ptxas makes shifts of the instruction, and an H200 sees all bits: what is above 63 is as 64.
 template <class T> unsigned fieldPart(uint32_t v) {
   return sizeof(T) == 8 ? std::min(v, 64u) : v & 0xFF;
 }

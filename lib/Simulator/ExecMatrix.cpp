@@ -151,9 +151,9 @@ void decodeMatrixMemory(Decoder &d, bool load) {
 }
 
 /// Hopper has no fp8 mma.sync: what a driver makes of one converts the elements to f16, which holds
-/// all of them exactly, and multiplies the lower halves of the registers (k % 4 < 2), then the upper
-/// ones, starting from zero; C is added last, to nearest (H200, cases mma_m16n8k*_e*). Whether
-/// Blackwell does the same is UNVERIFIED.
+/// all of them exactly, and multiplies the lower halves of the registers (k % 4 < 2), then the
+/// upper ones, starting from zero; C is added last, to nearest (H200, cases mma_m16n8k*_e*).
+/// Whether Blackwell does the same is UNVERIFIED.
 void multiplyFp8(MmaType ta, const uint8_t *aBytes, MmaType tb, const uint8_t *bBytes, unsigned k,
                  MmaType td, uint32_t *words) {
   static thread_local DecodedOperand a, b;

@@ -89,8 +89,7 @@ Step doubles(Warp &w, const Instr &in) {
         f.placeOfB(kk, at.col, lb, rb, sub);
         double x = w.reg<double>(list[f.nd + ra])[la],
                y = w.reg<double>(list[f.nd + f.na + rb])[lb], next = std::fma(x, y, sum);
-        sum = next == next ? next
-                           : doubleOf(fmaOp(Format::F64, bitsOf(x), bitsOf(y), bitsOf(sum)));
+        sum = next == next ? next : doubleOf(fmaOp(Format::F64, bitsOf(x), bitsOf(y), bitsOf(sum)));
       }
       out[t][i] = sum;
     }

@@ -111,7 +111,8 @@ uint32_t sharedRowPitch(const TensorMap &map);
 uint32_t sharedBoxBytes(const TensorMap &map);
 
 /// What a load of one box subtracts from the transaction count: the bytes of the box whatever is
-/// out of bounds, packed bytes for the padded types (8 or 12 per 16), and no gaps behind narrow rows.
+/// out of bounds, packed bytes for the padded types (8 or 12 per 16), and no gaps behind narrow
+/// rows.
 uint32_t transactionBytes(const TensorMap &map);
 
 /// The same for tile::gather4 (four rows; the box has one). UNVERIFIED.

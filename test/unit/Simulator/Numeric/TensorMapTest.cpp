@@ -412,7 +412,8 @@ TEST(BoxWalk, LoadsOfTf32AreRounded) {
   for (TmaType type : {TmaType::TF32, TmaType::TF32Ftz, TmaType::F32Ftz, TmaType::F32}) {
     TensorMap map = matrix(type, 64, 4, 32, 1);
     uint32_t got[5];
-    loadElements(map, reinterpret_cast<uint8_t *>(got), reinterpret_cast<const uint8_t *>(from), 20);
+    loadElements(map, reinterpret_cast<uint8_t *>(got), reinterpret_cast<const uint8_t *>(from),
+                 20);
     bool rounded = type == TmaType::TF32 || type == TmaType::TF32Ftz;
     for (int i = 0; i < 5; ++i)
       EXPECT_EQ(got[i], rounded ? want[i] : from[i]) << tmaTypeName(type);
