@@ -91,9 +91,10 @@ public:
   }
 
 private:
+  /// Equal slices of a multiple of 16 columns: of packed bf16 that is one tcgen05.st of x8.
   int64_t columnsOfSlice(RankedTensorType type) const {
     int64_t columns = type.getDimSize(1);
-    while (type.getDimSize(0) * columns > sliceRegisters * threads && columns % 2 == 0)
+    while (type.getDimSize(0) * columns > sliceRegisters * threads && columns % 32 == 0)
       columns /= 2;
     return columns;
   }
@@ -122,9 +123,10 @@ private:
       return;
     collect(valueOf(sink), single);
     if (auto reduce = dyn_cast<nv::ReduceOp>(sink)) {
-      // Partial results of 16 bits would be rounded twice.
+      // Where lanes share a row, each slice would shuffle; partial results of 16 bits would be rounded twice.
       Type element = type.getElementType();
-      if (reduce.getDim() != 1 || single.loads.empty() || !(element.isF32() || element.isInteger(32)))
+      bool exact = element.isF32() || element.isInteger(32);
+      if (reduce.getDim() != 1 || single.loads.empty() || type.getDimSize(0) != threads || !exact)
         return;
     }
     if (auto extract = dyn_cast<nv::ExtractOp>(sink)) {
