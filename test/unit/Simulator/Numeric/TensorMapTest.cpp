@@ -9,6 +9,7 @@
 #include "tileloom/Simulator/Formats.h"
 #include "tileloom/Simulator/Reduce.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -51,12 +52,12 @@ struct Memory {
 void load(const TensorMap &map, const BoxWalk &walk, Memory &global, std::vector<uint8_t> &shared) {
   uint32_t next = 0;
   forEachChunk(walk, [&](const BoxChunk &c) {
-    EXPECT_GE(c.linear, next); // in order of the dense box
+    EXPECT_GE(c.linear, next); // in order of the box
     next = c.linear + c.sharedBytes;
     if (c.inBounds)
       std::memcpy(&shared[c.shared], global.at(c.global, c.globalBytes), c.globalBytes);
     else
-      writeFill(map, &shared[c.shared], c.linear, c.sharedBytes);
+      writeFill(map, &shared[c.shared], c.sharedBytes);
   });
 }
 } // namespace
@@ -224,23 +225,28 @@ TEST(BoxWalk, EqualsTheNaiveLoop) {
     int32_t coords[5] = {};
     for (unsigned i = 0; i < map.rank; ++i)
       coords[i] = int32_t(random(uint32_t(map.globalDim[i]) + 8)) - 6;
+    int32_t group = int32_t(16 / eb);
+    coords[0] = coords[0] / group * group;
+    bool storable = *std::min_element(coords, coords + map.rank) >= 0;
     uint32_t base = 128 * random(16);
     BoxWalk walk;
     ASSERT_EQ(prepareBox(map, coords, base, BoxDirection::Load, walk), "");
     std::vector<uint8_t> got(base + 65536 * 4, 0xEE), want = got;
     load(map, walk, global, got);
     // Naive loop over every element of the box.
-    uint32_t lin = 0, n[5];
+    uint32_t row = 0, n[5];
     uint32_t ts[5];
     for (unsigned i = 0; i < 5; ++i)
       ts[i] = i == 0 ? map.boxDim[0]
                      : (map.boxDim[i] + map.elementStride[i] - 1) / map.elementStride[i];
+    // A row takes a whole span of the swizzle.
+    uint32_t pitch = std::max(ts[0] * eb, swizzleWidth(map.swizzle));
     std::vector<uint8_t> stored(global.bytes.size(), 0x55), naiveStored = stored;
     for (n[4] = 0; n[4] < ts[4]; ++n[4])
       for (n[3] = 0; n[3] < ts[3]; ++n[3])
         for (n[2] = 0; n[2] < ts[2]; ++n[2])
-          for (n[1] = 0; n[1] < ts[1]; ++n[1])
-            for (n[0] = 0; n[0] < ts[0]; ++n[0], ++lin) {
+          for (n[1] = 0; n[1] < ts[1]; ++n[1], row += pitch)
+            for (n[0] = 0; n[0] < ts[0]; ++n[0]) {
               bool inside = true, written = true; // a store ends at 16 bytes
               uint64_t offset = 0;
               for (unsigned i = 0; i < map.rank; ++i) {
@@ -253,13 +259,17 @@ TEST(BoxWalk, EqualsTheNaiveLoop) {
                 offset += uint64_t(x) * (i ? map.globalStride[i - 1] : eb);
               }
               for (uint32_t b = 0; b < eb; ++b) {
-                uint8_t &cell = want[swizzleAddress(map.swizzle, base + lin * eb + b)];
+                uint8_t &cell = want[swizzleAddress(map.swizzle, base + row + n[0] * eb + b)];
                 cell = inside ? global.bytes[offset + b] : 0;
                 if (written && offset + b < naiveStored.size())
                   naiveStored[offset + b] = cell;
               }
             }
     ASSERT_EQ(got, want) << "round " << round;
+    if (!storable) {
+      ASSERT_NE(prepareBox(map, coords, base, BoxDirection::Store, walk), "");
+      continue;
+    }
     // A store of the same box puts back the elements inside, and zeros up to 16 bytes.
     Memory out{map.globalAddress, stored};
     ASSERT_EQ(prepareBox(map, coords, base, BoxDirection::Store, walk), "");
@@ -272,6 +282,17 @@ TEST(BoxWalk, EqualsTheNaiveLoop) {
     ASSERT_EQ(out.bytes, naiveStored);
     ASSERT_EQ(bytes, transactionBytes(map));
   }
+}
+
+TEST(BoxWalk, ABoxBeginsAtSixteenBytes) {
+  TensorMap map = matrix(TmaType::BF16, 100, 40, 64, 1);
+  BoxWalk walk;
+  int32_t aligned[2] = {-8, -3}, odd[2] = {12, 3};
+  EXPECT_EQ(prepareBox(map, aligned, 0, BoxDirection::Load, walk), "");
+  EXPECT_EQ(prepareBox(map, aligned, 0, BoxDirection::Store, walk),
+            "coordinate 0 of a store is -8, needed 0 or more");
+  EXPECT_EQ(prepareBox(map, odd, 0, BoxDirection::Load, walk),
+            "coordinate 0 is 12, BFLOAT16 needs a multiple of 8 (16 bytes)");
 }
 
 TEST(BoxWalk, GatherAndScatterRows) {
@@ -351,17 +372,60 @@ TEST(BoxWalk, SubByteTypes) {
   EXPECT_NE(prepareBox(map, origin, 64, BoxDirection::Load, walk), "");
 }
 
-TEST(BoxWalk, NaNFill) {
-  TensorMap map = matrix(TmaType::BF16, 4, 4, 64, 1);
+// Where an H200 puts rows of 32 bytes with the 64- and 128-byte swizzles (bench/agreement.py, cases
+// narrow_box_64 and narrow_box_128).
+TEST(BoxWalk, NarrowRowsTakeASpanOfTheSwizzle) {
+  auto places = [](Swizzle swizzle) {
+    TensorMap map = matrix(TmaType::U8, 256, 64, 32, 40, swizzle);
+    EXPECT_EQ(sharedBoxBytes(map), 40 * swizzleWidth(swizzle));
+    EXPECT_EQ(transactionBytes(map), 40u * 32);
+    int32_t coords[2] = {32, 3};
+    BoxWalk walk;
+    EXPECT_EQ(prepareBox(map, coords, 0, BoxDirection::Load, walk), "");
+    std::vector<uint32_t> at;
+    forEachChunk(walk, [&](const BoxChunk &c) { at.push_back(c.shared); });
+    at.resize(12);
+    return at;
+  };
+  EXPECT_EQ(places(Swizzle::B64),
+            (std::vector<uint32_t>{0, 16, 64, 80, 144, 128, 208, 192, 288, 304, 352, 368}));
+  EXPECT_EQ(places(Swizzle::B128),
+            (std::vector<uint32_t>{0, 16, 144, 128, 288, 304, 432, 416, 576, 592, 720, 704}));
+}
+
+TEST(BoxWalk, NaNFillIsOneOfSixteenBits) {
+  TensorMap map = matrix(TmaType::F32, 4, 4, 64, 1);
   map.fill = TmaFill::NaN;
   uint8_t out[6];
-  writeFill(map, out, 2, 6);
-  uint16_t word;
-  std::memcpy(&word, out + 2, 2);
-  EXPECT_TRUE(decode(Format::BF16, word) != decode(Format::BF16, word));
+  writeFill(map, out, 6);
+  for (int i = 0; i < 6; i += 2) {
+    uint16_t half;
+    std::memcpy(&half, out + i, 2);
+    EXPECT_EQ(half, 0x7FF7);
+  }
+}
+
+// Pairs from the H200 (cases type_tf32 and type_tf32_ftz); 0xB1E75000 is a tie.
+TEST(BoxWalk, LoadsOfTf32AreRounded) {
+  const uint32_t from[] = {0x941F7828, 0x3BA5C3FE, 0x002B0A18, 0x8071F494, 0xB1E75000};
+  const uint32_t want[] = {0x941F8000, 0x3BA5C000, 0x002B0000, 0x80720000, 0xB1E74000};
+  for (TmaType type : {TmaType::TF32, TmaType::TF32Ftz, TmaType::F32Ftz, TmaType::F32}) {
+    TensorMap map = matrix(type, 64, 4, 32, 1);
+    uint32_t got[5];
+    loadElements(map, reinterpret_cast<uint8_t *>(got), reinterpret_cast<const uint8_t *>(from),
+                 20);
+    bool rounded = type == TmaType::TF32 || type == TmaType::TF32Ftz;
+    for (int i = 0; i < 5; ++i)
+      EXPECT_EQ(got[i], rounded ? want[i] : from[i]) << tmaTypeName(type);
+  }
 }
 
 TEST(Reduce, TablesAndElements) {
+  // A NaN of f64 passes as it is (H200, case atom_half).
+  EXPECT_EQ(reduceElement(ReduceOp::Add, ReduceType::F64, 0x7FF0000000000001, 0, false),
+            0x7FF0000000000001u);
+  EXPECT_EQ(reduceElement(ReduceOp::Add, ReduceType::F64, 0, 0x7FF4123456789ABC, false),
+            0x7FF4123456789ABCu);
   EXPECT_EQ(checkBulkReduce(ReduceOp::Add, ReduceType::F32, false), "");
   EXPECT_NE(checkBulkReduce(ReduceOp::Min, ReduceType::F32, false), "");
   EXPECT_EQ(checkBulkReduce(ReduceOp::Add, ReduceType::F64, false), "");
