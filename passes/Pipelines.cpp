@@ -47,6 +47,7 @@ void buildWarpStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(tile::createTileLowerToNV());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addPass(warp::createWarpSliceColumns());
 }
 
 void buildRingStage(OpPassManager &pm, const PipelineOptions &options) {
