@@ -65,6 +65,7 @@ void buildNVStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(nv::createNVCheckTarget({options.chip}));
   pm.addPass(nv::createNVResolveBoxes());
   pm.addPass(nv::createNVAssignTensorMemory());
+  pm.addPass(nv::createNVMarkEqual());
   pm.addPass(nv::createNVAssignLayouts());
   pm.addPass(nv::createNVInsertFences());
   pm.addPass(nv::createNVInsertTcgen05Fences());

@@ -18,6 +18,14 @@ def NVAssignTensorMemory : Pass<"nv-assign-tensor-memory"> {
   let summary = "Give every tile in tensor memory its form, from the products that use it";
 }
 
+def NVMarkEqual : Pass<"nv-mark-equal"> {
+  let summary = "Mark masks and offsets whose elements are known to be equal in groups";
+  let description = [{
+    `nv.equal` on an element-wise integer operation says that its elements are equal within aligned groups of that many along each
+    dimension. A thread computes one of each group that it holds.
+  }];
+}
+
 def NVAssignLayouts : Pass<"nv-assign-layouts"> {
   let summary = "Give every tile its layout, in registers and in shared memory";
   let description = [{
