@@ -77,6 +77,7 @@ void buildNVStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(nv::createNVAssignWarps());
   pm.addPass(nv::createNVAllocateTensorMemory());
   pm.addPass(nv::createNVAllocateShared());
+  pm.addPass(nv::createNVPlanRegisters());
   pm.addPass(nv::createNVHoistDescriptors({options.chip}));
   pm.addPass(nv::createNVWriteReport());
 }

@@ -87,6 +87,15 @@ def NVAssignWarps : Pass<"nv-assign-warps"> {
   }];
 }
 
+def NVPlanRegisters : Pass<"nv-plan-registers"> {
+  let summary = "Cap the registers of plain kernels so that several CTAs run on an SM, and load early with those that remain";
+  let description = [{
+    The cap is `nv.wanted_registers`. It is never below what the program is estimated to need (tiles that live across accesses and
+    reductions), and left alone where not even two CTAs would fit.
+  }];
+  let options = [Option<"sharedLimit", "shared-limit", "int64_t", "232448", "Bytes of shared memory that CTAs can have on an SM, but for 1 KiB">];
+}
+
 def NVHoistDescriptors : Pass<"nv-hoist-descriptors"> {
   let summary = "Turn descriptors into tensor map parameters and write the launch recipe";
   let options = [Option<"chip", "chip", "std::string", "\"sm_90a\"", "Target, such as sm_100a">];
