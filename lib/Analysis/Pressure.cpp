@@ -14,8 +14,8 @@ using namespace tileloom;
 
 namespace {
 
-/// What a thread needs beside tiles: intermediate results of a few elements, addresses. Row kernels of
-/// 4 to 64 elements a thread assemble without spills with this many, and not with 8.
+/// What a thread needs beside tiles: intermediate results of a few elements, addresses. Row kernels
+/// of 4 to 64 elements a thread assemble without spills with this many, and not with 8.
 constexpr int64_t passing = 12;
 /// The part of it that remains when scalars of the program are counted.
 constexpr int64_t besidesScalars = 8;
@@ -88,8 +88,8 @@ private:
   }
 
   /// What an operation needs while it runs. Each thread reads the partial results of all warps of a
-  /// reduction. The registers of a vector access are aligned, which loses some: with a quarter, no
-  /// kernel that was tried spills.
+  /// reduction. The registers of a vector access are aligned, which loses some; a quarter is by
+  /// experiment.
   int64_t extraOf(Operation *op) {
     if (auto reduce = dyn_cast<nv::ReduceOp>(op))
       return reduce.getScratch() ? reduce->getParentOfType<warp::RoleOp>().getWarps() : 0;

@@ -12,7 +12,7 @@
 // twice the registers for loads that it moves up.
 //
 // Registers that remain below the cap go to loads: what does not depend on a reduction is loaded
-// before it, if nothing is written in between and all of it fits.
+// before it, if nothing is written before and all of it fits.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -41,8 +41,8 @@ namespace {
 constexpr int64_t enoughWarps = 24, enoughCtas = 4;
 constexpr int64_t warpsPerSm = 64, ctasLimit = 32;
 
-/// Registers of a thread with which so many CTAs run: each quarter of an SM has 16384, in steps of 8
-/// for each thread.
+/// Registers of a thread with which so many CTAs run: each quarter of an SM has 16384, in steps of
+/// 8 for each thread.
 int64_t registersFor(int64_t ctas, int64_t warps) {
   return std::min<int64_t>(255, 16384 / (llvm::divideCeil(ctas * warps, 4) * 32) / 8 * 8);
 }
@@ -54,19 +54,22 @@ int64_t ctasWanted(int64_t warps, int64_t sharedBytes, int64_t sharedLimit) {
   return std::min(want, (sharedLimit + 1024) / (sharedBytes + 1024));
 }
 
-/// Loads after the first reduction of the block that could be before it, in order.
+/// Loads after the first reduction of the block that could be before it, in order. A reduction is
+/// also what orders the writes of other threads: after a write, or in a loop, a load stays unless
+/// nothing writes what it reads.
 SmallVector<nv::GlobalLoadOp> loadsToMove(Block &block, Operation *&reduction) {
   SmallVector<nv::GlobalLoadOp> loads;
   reduction = nullptr;
+  bool written = !isa<warp::RoleOp>(block.getParentOp());
   for (Operation &op : block) {
     if (isa<nv::ReduceOp, nv::ScanOp>(op)) {
       if (!reduction)
         reduction = &op;
     } else if (auto load = dyn_cast<nv::GlobalLoadOp>(op)) {
-      if (reduction)
+      if (reduction && (!written || load.getInvariant()))
         loads.push_back(load);
-    } else if (reduction && !isMemoryEffectFree(&op)) {
-      break;
+    } else {
+      written |= !isMemoryEffectFree(&op);
     }
   }
   return loads;

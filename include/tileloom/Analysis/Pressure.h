@@ -2,8 +2,8 @@
 //
 // Element-wise code works on one element after the other, so its intermediate tiles never exist
 // whole. What must be whole are the tiles that live across an operation that moves elements: an
-// access, a reduction, a conversion. Integer tiles that are made of indices, masks and constants are
-// not counted: they are made again, or are predicates.
+// access, a reduction, a conversion. Integer tiles that are made of indices, masks and constants
+// are not counted: they are made again, or are predicates.
 //
 //===--------------------------------------------------------------------------------------===//
 

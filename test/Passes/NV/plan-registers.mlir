@@ -206,6 +206,68 @@ func.func @dependent(%x: i64, %w: i64, %b: i64, %y: i64) attributes {nv.max_regi
   return
 }
 
+// A store before the reduction: the reduction's barrier is what makes it visible to the threads that load behind it.
+// CHECK-LABEL: func.func @ordered
+// CHECK: nv.reduce
+// CHECK: nv.global_load %arg1
+// CHECK: nv.global_load %arg2
+func.func @ordered(%x: i64, %w: i64, %b: i64, %y: i64) attributes {nv.max_registers = 255 : i64} {
+  warp.specialize {
+    warp.role @main warps(4) {
+      %i = nv.index dim(0) : tensor<2048xi32, #w4>
+      %v = nv.global_load %x[%i] {nv.run = array<i64: 0, 8>} : tensor<2048xi32, #w4> -> tensor<2048xbf16, #w4>
+      %f = arith.extf %v : tensor<2048xbf16, #w4> to tensor<2048xf32, #w4>
+      %at = nv.program_id 0
+      %one = arith.constant 1.0 : f32
+      nv.global_store %one to %w[%at] : f32, i32
+      %s = nv.reduce add %f dim(0) : tensor<2048xf32, #w4> -> f32
+      %all = nv.splat %s : f32 -> tensor<2048xf32, #w4>
+      %d = arith.subf %f, %all : tensor<2048xf32, #w4>
+      %j = nv.index dim(0) : tensor<2048xi32, #w4>
+      %wl = nv.global_load %w[%j] {nv.run = array<i64: 0, 8>} : tensor<2048xi32, #w4> -> tensor<2048xbf16, #w4>
+      %wf = arith.extf %wl : tensor<2048xbf16, #w4> to tensor<2048xf32, #w4>
+      %m = arith.mulf %d, %wf : tensor<2048xf32, #w4>
+      %bl = nv.global_load %b[%i] {nv.run = array<i64: 0, 8>} : tensor<2048xi32, #w4> -> tensor<2048xbf16, #w4>
+      %bf = arith.extf %bl : tensor<2048xbf16, #w4> to tensor<2048xf32, #w4>
+      %r = arith.addf %m, %bf : tensor<2048xf32, #w4>
+      %o = arith.truncf %r : tensor<2048xf32, #w4> to tensor<2048xbf16, #w4>
+      nv.global_store %o to %y[%i] {nv.run = array<i64: 0, 8>} : tensor<2048xbf16, #w4>, tensor<2048xi32, #w4>
+    }
+  }
+  return
+}
+
+// What nothing writes is loaded early in any case.
+// CHECK-LABEL: func.func @invariant
+// CHECK: nv.global_load %arg2
+// CHECK: nv.reduce
+// CHECK: nv.global_load %arg1
+func.func @invariant(%x: i64, %w: i64, %b: i64, %y: i64) attributes {nv.max_registers = 255 : i64} {
+  warp.specialize {
+    warp.role @main warps(4) {
+      %i = nv.index dim(0) : tensor<2048xi32, #w4>
+      %v = nv.global_load %x[%i] {nv.run = array<i64: 0, 8>} : tensor<2048xi32, #w4> -> tensor<2048xbf16, #w4>
+      %f = arith.extf %v : tensor<2048xbf16, #w4> to tensor<2048xf32, #w4>
+      %at = nv.program_id 0
+      %one = arith.constant 1.0 : f32
+      nv.global_store %one to %w[%at] : f32, i32
+      %s = nv.reduce add %f dim(0) : tensor<2048xf32, #w4> -> f32
+      %all = nv.splat %s : f32 -> tensor<2048xf32, #w4>
+      %d = arith.subf %f, %all : tensor<2048xf32, #w4>
+      %j = nv.index dim(0) : tensor<2048xi32, #w4>
+      %wl = nv.global_load %w[%j] {nv.run = array<i64: 0, 8>} : tensor<2048xi32, #w4> -> tensor<2048xbf16, #w4>
+      %wf = arith.extf %wl : tensor<2048xbf16, #w4> to tensor<2048xf32, #w4>
+      %m = arith.mulf %d, %wf : tensor<2048xf32, #w4>
+      %bl = nv.global_load %b[%i] {invariant, nv.run = array<i64: 0, 8>} : tensor<2048xi32, #w4> -> tensor<2048xbf16, #w4>
+      %bf = arith.extf %bl : tensor<2048xbf16, #w4> to tensor<2048xf32, #w4>
+      %r = arith.addf %m, %bf : tensor<2048xf32, #w4>
+      %o = arith.truncf %r : tensor<2048xf32, #w4> to tensor<2048xbf16, #w4>
+      nv.global_store %o to %y[%i] {nv.run = array<i64: 0, 8>} : tensor<2048xbf16, #w4>, tensor<2048xi32, #w4>
+    }
+  }
+  return
+}
+
 // Products: their registers are not known here.
 // CHECK-LABEL: func.func @product
 // CHECK-NOT: nv.wanted_registers
