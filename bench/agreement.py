@@ -58,11 +58,11 @@ def simulate(options):
         start = time.time()
         try:
             outputs, text = simulator.run(case, "none" if case.family == "dots" else "all")
-            results[case.name] = case.reduce(outputs)
+            results[case.name] = f"refused: {text}" if case.refused and text else case.reduce(outputs)
         except Exception as error:
             results[case.name], text = f"refused: {error}", str(error)
-        failed += bool(text)
-        print(f"{'FOUND' if text else 'ok':6}{case.name} {time.time() - start:.1f} s {text[:600]}", flush=True)
+        failed += bool(text) != case.refused
+        print(f"{'FOUND' if bool(text) != case.refused else 'ok':6}{case.name} {time.time() - start:.1f} s {text[:600]}", flush=True)
     save(options.sim, results, "simulator")
     print(f"{len(results)} cases, {failed} with findings or refused")
     return failed > 0
@@ -138,7 +138,8 @@ def measure(options):
                 print("the child process made no progress", file=sys.stderr)
                 return 1
     save(options.gpu, results, device)
-    bad = [name for name, r in results.items() if isinstance(r, str)]
+    refused = {case.name for case in all_cases(options.only, made=False) if case.refused}
+    bad = [name for name, r in results.items() if isinstance(r, str) != (name in refused)]
     print(f"{len(results)} cases on {device}, {len(bad)} failed: {' '.join(bad)}")
     return bool(bad)
 
@@ -160,6 +161,9 @@ def compare(options):
     rows, failed, values = [], 0, 0
     for case in all_cases(options.only, made=False):
         s, m = simulated.get(case.name, "not run"), measured.get(case.name, "not run")
+        if case.refused and isinstance(s, str) and isinstance(m, str):
+            rows.append((case, 0, "both refuse"))
+            continue
         if isinstance(s, str) or isinstance(m, str):
             failed += 1
             text = f"**not compared**: simulator: {s if isinstance(s, str) else 'ok'}; GPU: {m if isinstance(m, str) else 'ok'}"

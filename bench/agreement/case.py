@@ -21,14 +21,14 @@ class Case:
 
     tolerance: {array index among outputs: rule}, where no rule means equal bits. A rule is ("ulp", n) or ("relative", r) or
     ("absolute", a) on the float type of the array; ("either", r, a): relative or absolute.
-    question: for cases that ask the hardware what no document says.
+    question: for cases that ask the hardware what no document says. refused: both are to end with an error.
     """
 
     def __init__(self, name, family, ptx, arguments, outputs, grid=1, block=32, cluster=1, shared=0, tolerance=None, question=None,
-                 entry="k"):
+                 entry="k", refused=False):
         self.name, self.family, self.ptx, self.arguments, self.outputs = name, family, ptx, arguments, outputs
         self.grid, self.block, self.cluster, self.shared = grid, block, cluster, shared
-        self.tolerance, self.question, self.entry = tolerance or {}, question, entry
+        self.tolerance, self.question, self.entry, self.refused = tolerance or {}, question, entry, refused
 
     def reduce(self, outputs):
         """What is kept of the outputs (cases of many values keep digests)."""
@@ -38,7 +38,7 @@ class Case:
 class Deferred:
     """A case that is made when it is needed: `make()` gives the Case."""
 
-    tolerance = {}
+    tolerance, refused = {}, False
 
     def __init__(self, name, family, question, make):
         self.name, self.family, self.question, self.make = name, family, question, make

@@ -179,7 +179,7 @@ def make_wgmma(name, n, td, ta, tb, count, a_registers=False, a_major=0, b_major
     accumulators = ", ".join(f"%r{30 + i}" for i in range(rc))
     a_text = "{%r20, %r21, %r22, %r23}" if a_registers else "%rd10"
     tail = "" if td == "s32" else f", {signs[0]}, {signs[1]}" + ("" if bits != 16 else f", {b_major}" if a_registers else f", {a_major}, {b_major}")
-    sat = ".satfinite" if satfinite else ""
+    sat = ".satfinite" if satfinite else ".and.popc" if ta == "b1" else ""
     body += (f"\twgmma.fence.sync.aligned;\n\twgmma.mma_async.sync.aligned.m64n{n}k{k}{'' if td == 's32' else ''}.{td}.{ta}.{tb}{sat} {{{accumulators}}}, {a_text}, %rd11, {scale_d}{tail};\n"
              "\twgmma.commit_group.sync.aligned;\n\twgmma.wait_group.sync.aligned 0;\n")
     body = body.replace(f".{td}.{ta}.{tb}.satfinite", f".satfinite.{td}.{ta}.{tb}") if satfinite else body
@@ -206,6 +206,9 @@ def cases():
         yield wgmma(f"wgmma_{td}_{ta}_{tb}", 64, td, ta, tb, 4)
     for td, ta, tb in (("f32", "bf16", "bf16"), ("f16", "f16", "f16"), ("f32", "tf32", "tf32"), ("f32", "e4m3", "e5m2"), ("s32", "s8", "u8")):
         yield wgmma(f"wgmma_a_in_registers_{td}_{ta}", 96, td, ta, tb, 4, a_registers=True)
+    for n, swizzle in ((24, 0), (64, 128), (256, 32)):
+        yield wgmma(f"wgmma_b1_n{n}", n, "s32", "b1", "b1", 4, swizzle=swizzle)
+    yield wgmma("wgmma_a_in_registers_b1", 96, "s32", "b1", "b1", 4, a_registers=True)
     for n in (8, 24, 104, 176, 256):
         yield wgmma(f"wgmma_n{n}", n, "f32", "f16", "f16", 4)
     for a_major, b_major in ((0, 1), (1, 0), (1, 1)):

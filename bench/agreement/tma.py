@@ -11,6 +11,7 @@ FILL = ("\tmov.u32 %r1, tile;\n\tmov.u32 %r2, bar;\n\tsetp.ne.u32 %p1, %thr, 0;\
         "\tfence.proxy.async.shared::cta;\n\t@%p1 bra READY;\n\tmbarrier.init.shared.b64 [%r2], 1;\n\tfence.mbarrier_init.release.cluster;\nREADY:\n")
 DUMP = ("\tadd.s32 %r4, %r1, %r3;\n\tmad.lo.u32 %r6, %blk, 16384, %r3;\n\tcvt.u64.u32 %rd1, %r6;\n\tadd.s64 %rd2, %out, %rd1;\n\tmov.b32 %r5, 0;\n"
         "DUMP:\n\tld.shared.b32 %r7, [%r4];\n\tst.global.b32 [%rd2], %r7;\n\tadd.s32 %r4, %r4, 512;\n\tadd.s64 %rd2, %rd2, 512;\n\tadd.s32 %r5, %r5, 1;\n\tsetp.ne.u32 %p2, %r5, 32;\n\t@%p2 bra DUMP;\n")
+COLUMN = "Must a box begin at a multiple of 16 bytes of its row? Assumed: yes, else the instruction is illegal."
 
 
 def pattern(seed, elements, type):
@@ -26,7 +27,7 @@ def pattern(seed, elements, type):
     return rng.integers(0, 256, elements * size).astype(np.uint8).view(f"u{size}")
 
 
-def load(name, type, dims, box, coordinates, swizzle=0, fill=0, offset=0, smem=0, question=None, family="TMA loads", pitch=None):
+def load(name, type, dims, box, coordinates, swizzle=0, fill=0, offset=0, smem=0, question=None, pitch=None, refused=False):
     """Loads a box into shared memory that held 0xAB, and stores all of it to global memory. pitch: bytes of a row, if not dense."""
     size, rank = SIZE[type], len(dims)
     strides, step = [], pitch or -(-dims[0] * size // 16) * 16
@@ -40,8 +41,8 @@ def load(name, type, dims, box, coordinates, swizzle=0, fill=0, offset=0, smem=0
             f"\tmbarrier.arrive.expect_tx.shared.b64 _, [%r2], {bytes};\n" +
             f"\tcp.async.bulk.tensor.{rank}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1+{smem}], [%map, {{{', '.join(map(str, coordinates))}}}], [%r2];\n" +
             "WAIT:\n\tmbarrier.try_wait.parity.shared.b64 %p3, [%r2], 0;\n\t@!%p3 bra WAIT;\n" + DUMP)
-    return Case(name, family, kernel(body, [("map", "map"), "out"], registers=REGISTERS),
-                [Map(source, type, dims, box, strides, swizzle, fill, offset), out], [out], block=128, question=question)
+    return Case(name, "TMA loads", kernel(body, [("map", "map"), "out"], registers=REGISTERS),
+                [Map(source, type, dims, box, strides, swizzle, fill, offset), out], [out], block=128, question=question, refused=refused)
 
 
 def loads():
@@ -57,11 +58,13 @@ def loads():
     yield load("rank_4", 0, (64, 9, 8, 7), (32, 3, 5, 4), (16, 2, 1, 3), 1)
     yield load("rank_5", 7, (16, 6, 5, 4, 3), (8, 3, 2, 3, 2), (4, 1, 2, 0, 1))
     tx = "Bytes of a box over the edge. Assumed: those of the whole box (fewer would hang)."
-    yield load("edge_high", 9, (90, 70), (64, 32), (60, 50), 3, question=tx)
-    yield load("edge_low", 9, (90, 70), (64, 32), (-10, -5), 3, question=tx)
+    yield load("edge_high", 9, (90, 70), (64, 32), (56, 50), 3, question=tx)
+    yield load("edge_low", 9, (90, 70), (64, 32), (-16, -5), 3, question=tx)
     yield load("edge_outside", 9, (90, 70), (64, 32), (200, 5), 3, question=tx)
     yield load("edge_odd_extent", 0, (83, 33), (64, 32), (48, 8), 2, pitch=96)
-    yield load("edge_rank_4", 6, (24, 5, 4, 3), (16, 4, 3, 3), (12, 3, -1, 1))
+    yield load("edge_rank_4", 6, (24, 5, 4, 3), (16, 4, 3, 3), (16, 3, -1, 1))
+    for x, type, text in ((60, 9, "bf16"), (-4, 9, "bf16_low"), (2, 7, "f32"), (3, 0, "u8")):
+        yield load(f"column_{text}", type, (96, 70), (32, 32), (x, 5), question=COLUMN, refused=True)
     nan = "Bit pattern of the NaN fill. Assumed: all bits of the value but the sign (0x7FFF, 0x7FFFFFFF)."
     for type, text in ((6, "f16"), (9, "bf16"), (7, "f32"), (8, "f64"), (11, "tf32")):
         yield load(f"nan_fill_{text}", type, (40, 20), (16, 8), (32, 16), fill=1, question=nan)
@@ -72,7 +75,7 @@ def loads():
         yield load(f"type_{text}", type, (64, 40), (16, 16), (8, 8))
 
 
-def store(name, type, dims, box, coordinates, swizzle=0, reduce=None, pitch=None, question=None):
+def store(name, type, dims, box, coordinates, swizzle=0, reduce=None, pitch=None, question=None, refused=False):
     """Stores, or adds, a box of known values into a tensor whose other elements must stay."""
     size, rank = SIZE[type], len(dims)
     strides, step = [], pitch or -(-dims[0] * size // 16) * 16
@@ -88,23 +91,26 @@ def store(name, type, dims, box, coordinates, swizzle=0, reduce=None, pitch=None
             "\tfence.proxy.async.shared::cta;\n\tbar.sync 0;\n\t@%p1 bra END;\n" +
             f"\t{operation} [%map, {{{', '.join(map(str, coordinates))}}}], [%r1];\n\tcp.async.bulk.commit_group;\n\tcp.async.bulk.wait_group 0;\nEND:\n")
     return Case(name, "TMA stores", kernel(body, [("map", "map"), "x"], registers=REGISTERS), [Map(target, type, dims, box, strides, swizzle), x],
-                [target], block=128, question=question)
+                [target], block=128, question=question, refused=refused)
 
 
 def stores():
     for swizzle, width, text in ((0, 128, "none"), (1, 32, "32"), (2, 64, "64"), (3, 128, "128")):
         yield store(f"store_swizzle_{text}", 9, (96, 80), (width // 2, 32), (16, 8), swizzle)
-    ragged = "Right edge not a multiple of 16 bytes: are the neighbours in the row untouched? Assumed: yes."
+    ragged = "Right edge not a multiple of 16 bytes: where does a store end? Assumed: at the next 16 bytes, with zeros."
     yield store("store_ragged_bf16", 9, (37, 20), (32, 16), (24, 8), 2, pitch=128, question=ragged)
     yield store("store_ragged_u8", 0, (45, 20), (32, 16), (32, 8), 1, pitch=64, question=ragged)
     yield store("store_ragged_f32", 7, (19, 12), (16, 16), (8, 4), 2, pitch=128, question=ragged)
-    yield store("store_low_edge", 9, (64, 40), (32, 16), (-8, -4), 2, question="Negative coordinates of a store (PTX asks for none). Assumed: clipped.")
+    low = "Negative coordinates of a store. Assumed: illegal."
+    for x, y, text in ((-8, 0, "column"), (0, -4, "row")):
+        yield store(f"store_negative_{text}", 9, (64, 40), (32, 16), (x, y), 2, question=low, refused=True)
+    yield store("store_column_4", 9, (64, 40), (32, 16), (4, 4), 2, question=COLUMN, refused=True)
     yield store("store_rank_3", 6, (64, 20, 9), (32, 7, 5), (48, 16, 6), 2)
     for type, text, operations in ((2, "u32", ("add", "min", "max", "inc", "dec", "and", "or", "xor")), (3, "s32", ("add", "min", "max")),
                                    (4, "u64", ("add", "min", "max")), (6, "f16", ("add", "min", "max")), (9, "bf16", ("add", "min", "max")),
                                    (7, "f32", ("add",)), (10, "f32_ftz", ("add",))):
         for operation in operations:
-            yield store(f"reduce_{operation}_{text}", type, (32, 24), (16, 16), (20, 12), reduce=operation)
+            yield store(f"reduce_{operation}_{text}", type, (32, 24), (16, 16), (24, 12), reduce=operation)
 
 
 def multicast():

@@ -48,8 +48,8 @@ struct BoxWalk {
 };
 
 /// Prepares a tiled access; `coords` has map.rank entries, innermost first. Fails on a misaligned
-/// shared address (128 B), interleaved maps (not simulated), store to a load-only type, and
-/// coordinates that the packed types do not allow.
+/// shared address (128 B), interleaved maps (not simulated), store to a load-only type, a first
+/// coordinate that is no multiple of 16 bytes, and negative coordinates of a store.
 Error prepareBox(const TensorMap &map, const int32_t *coords, uint32_t sharedAddress,
                  BoxDirection direction, BoxWalk &walk);
 

@@ -62,12 +62,20 @@ static Error prepare(const TensorMap &map, uint32_t sharedAddress, BoxDirection 
   return {};
 }
 
-static Error checkColumn(const TensorMap &map, int64_t column) {
+/// A box begins at a multiple of 16 bytes in its row, and a store at no negative coordinate. No
+/// document says so; an H200 ends every other copy with "an illegal instruction was encountered"
+/// (bench/agreement.py, cases column_*).
+static Error checkStart(const TensorMap &map, const int32_t *coords, unsigned count,
+                        BoxDirection direction) {
   bool padded = map.type == TmaType::U4Align16 || map.type == TmaType::U6Align16;
-  int64_t align = padded ? 128 : map.type == TmaType::U4Align8 ? 2 : 1;
-  if (column % align)
-    return "coordinate 0 is " + std::to_string(column) + ", " + tmaTypeName(map.type) +
-           " needs a multiple of " + std::to_string(align);
+  int32_t align = padded ? 128 : 128 / int32_t(elementBits(map.type));
+  if (coords[0] % align)
+    return "coordinate 0 is " + std::to_string(coords[0]) + ", " + tmaTypeName(map.type) +
+           " needs a multiple of " + std::to_string(align) + " (16 bytes)";
+  for (unsigned i = 0; i < count && direction == BoxDirection::Store; ++i)
+    if (coords[i] < 0)
+      return "coordinate " + std::to_string(i) + " of a store is " + std::to_string(coords[i]) +
+             ", needed 0 or more";
   return {};
 }
 
@@ -75,7 +83,7 @@ Error tileloom::sim::prepareBox(const TensorMap &map, const int32_t *coords, uin
                                 BoxDirection direction, BoxWalk &walk) {
   if (Error error = prepare(map, sharedAddress, direction, walk); !error.empty())
     return error;
-  if (Error error = checkColumn(map, coords[0]); !error.empty())
+  if (Error error = checkStart(map, coords, map.rank, direction); !error.empty())
     return error;
   for (unsigned i = 0; i < map.rank; ++i)
     walk.start[i] = coords[i];
@@ -90,7 +98,7 @@ Error tileloom::sim::prepareGather4(const TensorMap &map, const int32_t coords[5
     return "gather4 and scatter4 need a box of one row, found " + std::to_string(map.boxDim[1]);
   if (Error error = prepare(map, sharedAddress, direction, walk); !error.empty())
     return error;
-  if (Error error = checkColumn(map, coords[0]); !error.empty())
+  if (Error error = checkStart(map, coords, 1, direction); !error.empty())
     return error;
   walk.gather = true;
   walk.start[0] = coords[0];
