@@ -17,9 +17,10 @@ from .frontend.generate import schedule_attribute
 from .runtime import library as _runtime_library
 from .runtime.errors import ArgumentError, TileloomError
 
-CANDIDATES = {"BM": (128, 64, 192, 256), "BN": (128, 256, 192, 64, 96, 48, 32), "BK": (64, 128), "BLOCK": (1024, 512, 256),
-              "BLOCK_M": (128, 64, 192, 256), "BLOCK_N": (128, 256, 192, 64, 96, 48, 32), "BLOCK_K": (64, 128)}
+_ROWS, _COLUMNS, _DEPTHS = (128, 64, 192, 256), (128, 256, 192, 64, 96, 32, 16, 48, 80, 112, 144, 160, 176, 208, 224, 240), (64, 128)
+CANDIDATES = {"BM": _ROWS, "BN": _COLUMNS, "BK": _DEPTHS, "BLOCK": (1024, 512, 256), "BLOCK_M": _ROWS, "BLOCK_N": _COLUMNS, "BLOCK_K": _DEPTHS}
 SCHEDULES = ({}, {"use": "pingpong"})
+_KEEP = (None, "rows", "columns")
 _UNKNOWN = -(1 << 63)
 _TRIALS = 8
 
@@ -29,11 +30,13 @@ class Prediction(ctypes.Structure):
 
     _fields_ = [("microseconds", ctypes.c_double), ("tiles", ctypes.c_double), ("waves", ctypes.c_double),
                 ("product_clocks", ctypes.c_double), ("copy_clocks", ctypes.c_double), ("other_clocks", ctypes.c_double),
-                ("turn_clocks", ctypes.c_double), ("bytes", ctypes.c_double), ("stages", ctypes.c_int64), ("raster", ctypes.c_int64), ("reason", ctypes.c_char * 160)]
+                ("turn_clocks", ctypes.c_double), ("bytes", ctypes.c_double), ("stages", ctypes.c_int64), ("raster", ctypes.c_int64),
+                ("keep", ctypes.c_int64), ("reason", ctypes.c_char * 160)]
 
 
 def predict(text, target, schedule, values):
-    """The Prediction for a tile program. schedule: a dict. values: one for each argument of the kernel, None where it is not known."""
+    """The Prediction for a tile program. schedule: a dict. values: one for each argument of the kernel, None where it is not known; of a
+    descriptor the bytes from row to row."""
     library = _runtime_library.load()
     function = library.tileloomPredict
     function.restype = ctypes.c_int32
@@ -86,6 +89,8 @@ def choose(kernel, arguments, legal, emit, target, schedule=None):
     for prediction, constants, own in ranked(kernel, arguments, emit, target, schedule)[:_TRIALS]:
         if prediction.raster and "raster" not in (schedule or {}):
             own = {**own, "raster": prediction.raster}
+        if prediction.keep and "keep" not in (schedule or {}):
+            own = {**own, "keep": _KEEP[prediction.keep]}
         wrong = legal(constants, own)
         if wrong is None:
             return {**constants, "schedule": own}
@@ -98,4 +103,7 @@ def _number(binding, arguments):
     if kind in ("shape", "stride"):
         extents = getattr(value, "shape" if kind == "shape" else "strides", None)
         return None if extents is None else int(extents[binding[2]])
+    if kind == "view":
+        strides = getattr(value, "strides", None)
+        return int(strides[-2]) * value.dtype.primitive_bitwidth // 8 if strides is not None and len(strides) > 1 else None
     return int(value) if kind == "scalar" and isinstance(value, int) else None

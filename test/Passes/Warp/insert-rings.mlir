@@ -269,3 +269,52 @@ func.func @watched(%A: !tile.desc<64x64xbf16>, %B: !tile.desc<64x32xbf16>, %D: i
   tile.scatter %sum to %D[%p] : tensor<64x32xf32>, tensor<64x32xi32>
   return
 }
+
+// -----
+
+// A result leaves in pieces of `epilogue` columns through a ring of `buffers` slots. What all tiles of a row read again is evicted
+// last under `keep = "rows"`; what changes from tile to tile of the row streams through.
+// CHECK-LABEL: func.func @schedule_fields
+// CHECK: warp.buffer per_replica : <2 x [64x32xbf16]>
+// CHECK: nv.tma.load %arg0[{{.*}}] to %{{.*}} cache(evict_last)
+// CHECK: nv.tma.load %arg1[{{.*}}] to %{{.*}} cache(evict_first)
+// CHECK-COUNT-2: warp.store {{.*}} : tensor<64x32xbf16>
+// CHECK-NOT: warp.store
+func.func @schedule_fields(%A: !tile.desc<64x64xbf16>, %B: !tile.desc<64x64xbf16>, %D: !tile.desc<64x64xbf16>, %n: i32)
+    attributes {tile.kernel, tile.schedule = #tile.schedule<keep = "rows", buffers = 2, epilogue = 32>} {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  tile.for_each_tile (%i, %j) in (%n, %n) {
+    %row = arith.muli %i, %c64 : i32
+    %column = arith.muli %j, %c64 : i32
+    %sum = scf.for %k = %c0 to %n step %c64 iter_args(%acc = %zero) -> tensor<64x64xf32> : i32 {
+      %a = tile.load %A[%row, %k] : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+      %b = tile.load %B[%k, %column] : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+      %d = tile.dot %a, %b acc(%acc) : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+      scf.yield %d : tensor<64x64xf32>
+    }
+    %c = arith.truncf %sum : tensor<64x64xf32> to tensor<64x64xbf16>
+    tile.store %c to %D[%row, %column] : tensor<64x64xbf16>, !tile.desc<64x64xbf16>
+  }
+  return
+}
+
+// -----
+
+// By columns it is the other operand.
+// CHECK-LABEL: func.func @keep_columns
+// CHECK: nv.tma.load %arg0[{{.*}}] to %{{.*}} cache(evict_first)
+// CHECK: nv.tma.load %arg1[{{.*}}] to %{{.*}} cache(evict_last)
+func.func @keep_columns(%A: !tile.desc<64x64xbf16>, %B: !tile.desc<64x64xbf16>, %D: !tile.desc<64x64xf32>, %n: i32)
+    attributes {tile.kernel, tile.schedule = #tile.schedule<keep = "columns">} {
+  %c0 = arith.constant 0 : i32
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  tile.for_each_tile (%i, %j) in (%n, %n) {
+    %a = tile.load %A[%i, %c0] : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+    %b = tile.load %B[%c0, %j] : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+    %d = tile.dot %a, %b acc(%zero) : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+    tile.store %d to %D[%i, %j] : tensor<64x64xf32>, !tile.desc<64x64xf32>
+  }
+  return
+}
