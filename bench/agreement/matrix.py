@@ -112,6 +112,8 @@ def make_mma_sync(name, shape, td, ta, tb, count, extra, family):
     body += "".join(f"\tst.global.b32 [%rd3+{4 * i}], {r};\n" for i, r in enumerate(registers[2]))
     parameters = ["x", "y", "z", "out"]
     text = kernel(body, parameters)
+    if ta in ("e4m3", "e5m2") and (td == "f16" or k == 16):
+        text = text.replace(".version 8.6", ".version 8.7")
     if family == "dots":
         return Dots(name, family, text, [a, b, c, out], [out], grid=count // 8, block=256, rows=min(64, count // 8))
     return Case(name, family, text, [a, b, c, out], [out], grid=count // 8, block=256)
@@ -122,7 +124,9 @@ MMA_TYPES = ([("m16n8k16", d, t, t, "") for d, t in (("f16", "f16"), ("f32", "f1
              [("m16n8k4", "f32", "tf32", "tf32", "")] +
              [("m16n8k32", d, a, b, "") for d in ("f32",) for a in ("e4m3", "e5m2") for b in ("e4m3", "e5m2")] +
              [("m16n8k32", "s32", a, b, s) for a in ("s8", "u8") for b in ("s8", "u8") for s in ("", ".satfinite")])
-MMA_SMALL = ([("m16n8k16", "s32", "s8", "u8", ".satfinite"), ("m8n8k16", "s32", "s8", "s8", ""), ("m16n8k64", "s32", "s4", "u4", ""),
+MMA_SMALL = ([("m16n8k16", "f32", "e4m3", "e5m2", ""), ("m16n8k16", "f16", "e5m2", "e4m3", ""), ("m16n8k32", "f16", "e4m3", "e4m3", ""),
+              ("m16n8k32", "f16", "e5m2", "e4m3", "")] +
+             [("m16n8k16", "s32", "s8", "u8", ".satfinite"), ("m8n8k16", "s32", "s8", "s8", ""), ("m16n8k64", "s32", "s4", "u4", ""),
               ("m16n8k32", "s32", "u4", "u4", ".satfinite"), ("m8n8k32", "s32", "s4", "s4", ""), ("m16n8k256", "s32", "b1", "b1", ".and.popc"),
               ("m16n8k128", "s32", "b1", "b1", ".xor.popc"), ("m8n8k4", "f64", "f64", "f64", ""), ("m16n8k4", "f64", "f64", "f64", ""),
               ("m16n8k8", "f64", "f64", "f64", ""), ("m16n8k16", "f64", "f64", "f64", "")])
