@@ -45,6 +45,7 @@ def test_more_work_takes_longer():
 def test_refusals():
     assert b"shared memory" in gemm(4096, 4096, 4096, stages=8).reason
     assert b"registers" in gemm(4096, 4096, 4096, use="pingpong").reason, "two whole sums of 128 x 256 do not fit two warpgroups"
+    assert gemm(4096, 4096, 4096, use="cooperative").reason == b""
     with pytest.raises(TileloomError, match="unknown field 'depth'"):
         gemm(1, 1, 1, depth=2)
     with pytest.raises(TileloomError, match="sm_80"):
@@ -115,3 +116,12 @@ def test_streams_are_kept_apart():
 def test_rows_that_split_lines_take_longer():
     values = lambda pitch: (pitch, pitch, None, 4096, 4096, 1024)  # noqa: E731
     assert predict("gemm", values(2064)).microseconds > 1.2 * predict("gemm", values(2048)).microseconds
+
+
+def test_tiles_of_unequal_work_take_no_turns():
+    """Groups of rows, some empty: which loads there are is known only at each tile."""
+    from tileloom.kernels.grouped_gemm import contiguous_kernel
+    a, b, c = (sim.Element(np.empty(shape, np.uint16), "bf16") for shape in ((512, 256), (4, 512, 256), (512, 512)))
+    lines = contiguous_kernel.explain(a, b, c, np.zeros(512, np.int32)).split("\n")[1:]
+    turns = [line for line in lines if "use=pingpong" in line]
+    assert turns and all("differs from tile to tile" in line for line in turns) and float(lines[0].split()[0]) > 0
