@@ -109,6 +109,9 @@ public:
         result.tiles *= std::max(0.0, evaluate(extent).value_or(1));
     Block &body = tiles ? tiles.getBody().front() : kernel.getBody().front();
 
+    if (takesTurns &&
+        kernel.walk([&](tile::LoadOp load) { return checkTurns(load, result); }).wasInterrupted())
+      return result;
     if (!planStages(body, result) || !checkRegisters(result))
       return result;
     Cost outside;
@@ -155,6 +158,25 @@ public:
 
 private:
   double rows(double whole) const { return takesTurns ? whole : whole / replicas; }
+
+  /// A replica counts the slots of the tiles that it leaves out before the first one: all tiles
+  /// have to load as much (warp-expand-tile-loops).
+  WalkResult checkTurns(tile::LoadOp load, Prediction &result) {
+    for (Operation *op = load->getParentOp(); !isa<func::FuncOp, tile::ForEachTileOp>(op);
+         op = op->getParentOp())
+      if (llvm::any_of(op->getOperands().take_front(isa<scf::ForOp>(op) ? 3 : 1), variesByTile)) {
+        result.reason = "in turns: what a tile loads differs from tile to tile";
+        return WalkResult::interrupt();
+      }
+    return WalkResult::advance();
+  }
+
+  static bool variesByTile(Value value) {
+    if (auto argument = dyn_cast<BlockArgument>(value))
+      return !isa<func::FuncOp>(argument.getOwner()->getParentOp());
+    Operation *def = value.getDefiningOp();
+    return isa<tile::GatherOp>(def) || llvm::any_of(def->getOperands(), variesByTile);
+  }
 
   /// Shared memory left for the copies of innermost loops decides how many are in flight.
   bool planStages(Block &body, Prediction &result) {
@@ -210,6 +232,15 @@ private:
       if (rows(sum.getDimSize(0)) < least || (machine.tensorMemory && sum.getDimSize(0) > 128))
         result.reason = "rows of a product: " + llvm::utostr(uint64_t(sum.getDimSize(0)));
     });
+    // What a sum meets after its loop is in registers beside it.
+    kernel.walk([&](tile::LoadOp load) {
+      bool inLoop = load->getParentOfType<scf::ForOp>() != nullptr;
+      bool operand = llvm::any_of(
+          load->getUsers(), [](Operation *user) { return isa<tile::DotOp, tile::TransOp>(user); });
+      if (!inLoop && !operand)
+        held += rows(load.getType().getDimSize(0)) * bytesOf(load.getType()) /
+                load.getType().getDimSize(0) / 4 / 128;
+    });
     if (machine.tensorMemory) {
       if (columns > tensorMemoryColumns)
         result.reason = "tensor memory: " + llvm::utostr(uint64_t(columns)) + " columns needed";
@@ -217,9 +248,9 @@ private:
       // The registers of an SM, shared by the warpgroups with products, less addresses and the
       // like.
       int64_t there = wideRegisters(replicas) - (replicas > 2 ? 30 : machine.otherRegisters);
-      // ptxas serialised the products of one sum of 224 registers, and refused one of 128 of three
-      // warpgroups.
-      int64_t together = replicas > 2 ? 112 : 208;
+      // In turns (128 rows) ptxas serialised the products of one sum of 224 registers and spilled
+      // beside 208 where a bias is added; of three warpgroups it refused one of 128.
+      int64_t together = replicas > 2 ? 112 : takesTurns ? 192 : 208;
       if (widest > together)
         result.reason = "registers: " + llvm::utostr(uint64_t(widest)) + " a thread for one sum, " +
                         llvm::utostr(together) + " there";

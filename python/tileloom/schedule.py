@@ -84,13 +84,34 @@ def ranked(kernel, arguments, emit, target, schedule=None):
     return [(prediction, constants, own) for prediction, _, constants, own in found]
 
 
+def completed(prediction, own, schedule):
+    """`own` with what the model chose where `schedule` leaves it open."""
+    if prediction.raster and "raster" not in (schedule or {}):
+        own = {**own, "raster": prediction.raster}
+    if prediction.keep and "keep" not in (schedule or {}):
+        own = {**own, "keep": _KEEP[prediction.keep]}
+    return own
+
+
+def explain(kernel, arguments, emit, target, schedule=None):
+    """A table of all candidates for people: the choice first, those that cannot be used last. Clocks are of an SM, for one tile."""
+    lines = ["predicted us  tiles  waves  stages  L2 MB  clocks of products, copies, other work, turn  candidate"]
+    for prediction, constants, own in ranked(kernel, arguments, emit, target, schedule):
+        given = {} if isinstance(schedule, str) or not schedule else schedule
+        candidate = " ".join(f"{name}={value}" for name, value in {**constants, **completed(prediction, own, schedule), **given}.items())
+        if prediction.reason:
+            lines.append(f"{'-':>12}  {candidate}: {prediction.reason.decode(errors='replace')}")
+            continue
+        clocks = (prediction.product_clocks, prediction.copy_clocks, prediction.other_clocks, prediction.turn_clocks)
+        lines.append(f"{prediction.microseconds:12.1f} {prediction.tiles:6.0f} {prediction.waves:6.0f} {prediction.stages:7d} {prediction.bytes / 1e6:6.0f}"
+                     + "".join(f"{count:10.0f}" for count in clocks) + f"{'':9}{candidate}")
+    return "\n".join(lines)
+
+
 def choose(kernel, arguments, legal, emit, target, schedule=None):
     error = None
     for prediction, constants, own in ranked(kernel, arguments, emit, target, schedule)[:_TRIALS]:
-        if prediction.raster and "raster" not in (schedule or {}):
-            own = {**own, "raster": prediction.raster}
-        if prediction.keep and "keep" not in (schedule or {}):
-            own = {**own, "keep": _KEEP[prediction.keep]}
+        own = completed(prediction, own, schedule)
         wrong = legal(constants, own)
         if wrong is None:
             return {**constants, "schedule": own}

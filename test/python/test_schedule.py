@@ -2,11 +2,12 @@
 
 import os
 
+import numpy as np
 import pytest
 
 import tileloom as tl
 from programs import FOLDER
-from tileloom import schedule
+from tileloom import schedule, sim
 from tileloom.dispatch import facts
 from tileloom.frontend.generate import generate
 from tileloom.kernels.gemm import gemm_kernel
@@ -44,6 +45,7 @@ def test_more_work_takes_longer():
 def test_refusals():
     assert b"shared memory" in gemm(4096, 4096, 4096, stages=8).reason
     assert b"registers" in gemm(4096, 4096, 4096, use="pingpong").reason, "two whole sums of 128 x 256 do not fit two warpgroups"
+    assert gemm(4096, 4096, 4096, use="cooperative").reason == b""
     with pytest.raises(TileloomError, match="unknown field 'depth'"):
         gemm(1, 1, 1, depth=2)
     with pytest.raises(TileloomError, match="sm_80"):
@@ -84,3 +86,42 @@ def test_choice_follows_the_shape():
     ranked = choice(1024, 1024, 1024)
     usable = [entry[0].microseconds for entry in ranked if not entry[0].reason]
     assert usable == sorted(usable) and len(usable) > 20
+
+
+def test_candidates_are_explained():
+    a, b, c = (sim.Element(np.empty(shape, np.uint16), "bf16") for shape in ((4096, 7168), (4096, 7168), (4096, 4096)))
+    constants = {"TRANS_A": False, "TRANS_B": False, "ACCUMULATE": False}
+    head, *lines = gemm_kernel.explain(a, b, c, None, **constants).split("\n")
+    assert len(lines) >= 200 and head.split()[:3] == ["predicted", "us", "tiles"]
+    times = [float(line.split()[0]) for line in lines if line.split()[0] != "-"]
+    assert times == sorted(times) and len(times) > 100
+    reasons = [line for line in lines if line.split()[0] == "-"]
+    assert lines[-len(reasons):] == reasons
+    assert any("registers: " in line for line in reasons) and any("shared memory: " in line for line in reasons)
+    assert len(gemm_kernel.explain(a, b, c, None, BM=128, BN=256, BK=64, schedule={"use": "cooperative"}, **constants).split("\n")) == 2
+
+
+def test_streams_are_kept_apart():
+    """64 rows: the weights stream through L2. A schedule that says so is not overruled; half lines are not worth it."""
+    def first(m, n, k, **more):
+        a, b, c = (sim.Element(np.empty(shape, np.uint16), "bf16") for shape in ((m, k), (n, k), (m, n)))
+        return gemm_kernel.explain(a, b, c, None, TRANS_A=False, TRANS_B=False, ACCUMULATE=False, **more).split("\n")[1]
+    assert "keep=rows" in first(64, 7168, 2048)
+    assert "keep=columns" in first(8192, 128, 4096)
+    assert "keep" not in first(4096, 4096, 4096)
+    assert "keep" not in first(64, 7168, 2056)
+    assert "keep=none" in first(64, 7168, 2048, schedule={"keep": "none"})
+
+
+def test_rows_that_split_lines_take_longer():
+    values = lambda pitch: (pitch, pitch, None, 4096, 4096, 1024)  # noqa: E731
+    assert predict("gemm", values(2064)).microseconds > 1.2 * predict("gemm", values(2048)).microseconds
+
+
+def test_tiles_of_unequal_work_take_no_turns():
+    """Groups of rows, some empty: which loads there are is known only at each tile."""
+    from tileloom.kernels.grouped_gemm import contiguous_kernel
+    a, b, c = (sim.Element(np.empty(shape, np.uint16), "bf16") for shape in ((512, 256), (4, 512, 256), (512, 512)))
+    lines = contiguous_kernel.explain(a, b, c, np.zeros(512, np.int32)).split("\n")[1:]
+    turns = [line for line in lines if "use=pingpong" in line]
+    assert turns and all("differs from tile to tile" in line for line in turns) and float(lines[0].split()[0]) > 0
