@@ -3,10 +3,10 @@
 
     bench/agreement.py --sim sim.npz                 run all cases in the simulator (needs $TILELOOM_LIBRARY)
     bench/agreement.py --gpu gpu.npz                 run them on the GPU (needs NumPy and the driver only)
-    bench/agreement.py --compare sim.npz gpu.npz [--markdown docs/simulator-agreement.md]
+    bench/agreement.py --compare sim.npz gpu.npz [--markdown docs/simulator-agreement.md] [--record bench/results/h200-agreement.json]
     bench/agreement.py --list | --ptx FOLDER         names; the PTX of every case
 
---only REGEX picks cases. The inputs come from seeded generators: both machines make the same. The GPU cases run in a child process that is
+--record keeps digests of the GPU's outputs, to which test/python/test_sim_agreement.py holds the simulator. --only REGEX picks cases. The inputs come from seeded generators: both machines make the same. The GPU cases run in a child process that is
 started anew behind a case that hangs (--limit seconds) or faults. A finding of the simulator is a failure of its run.
 """
 
@@ -185,6 +185,9 @@ def compare(options):
                         print("   ", i, tuple(int(v) for v in at), hex(int(x[tuple(at)])), hex(int(y[tuple(at)])))
                     if x.ndim == 2:
                         print("    differing by row:", dict(zip(*[v.tolist() for v in np.unique(np.argwhere(x != y)[:, 0], return_counts=True)])))
+    if options.record:
+        from agreement import record
+        print(f"{record.write(options.record, all_cases(options.only, made=False), measured, device)} cases recorded")
     if options.markdown:
         with open(options.markdown, "w") as file:
             file.write(HEAD.format(device=device, count=len(rows), values=f"{values:,}"))
@@ -205,6 +208,7 @@ def main():
     parser.add_argument("--gpu")
     parser.add_argument("--compare", nargs=2, metavar=("SIM", "GPU"))
     parser.add_argument("--markdown")
+    parser.add_argument("--record")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--ptx", metavar="FOLDER")
     parser.add_argument("--only", default="")

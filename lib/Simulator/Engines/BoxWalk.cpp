@@ -57,8 +57,7 @@ static Error prepare(const TensorMap &map, uint32_t sharedAddress, BoxDirection 
     break;
   }
   walk.pitch[0] = walk.rowGroups ? walk.groupGlobal : walk.unit;
-  // Rows are dense even when they are narrower than the swizzle: UNVERIFIED on hardware.
-  walk.rowBytes = walk.count[0] / walk.unitElements * walk.unit;
+  walk.rowBytes = sharedRowPitch(map);
   return {};
 }
 
@@ -108,19 +107,26 @@ Error tileloom::sim::prepareGather4(const TensorMap &map, const int32_t coords[5
   return {};
 }
 
-void tileloom::sim::writeFill(const TensorMap &map, uint8_t *out, uint32_t linear, uint32_t bytes) {
+void tileloom::sim::writeFill(const TensorMap &map, uint8_t *out, uint32_t bytes) {
   if (map.fill == TmaFill::Zero) {
     std::memset(out, 0, bytes);
     return;
   }
-  Format format = map.type == TmaType::F16    ? Format::F16
-                  : map.type == TmaType::BF16 ? Format::BF16
-                  : map.type == TmaType::F64  ? Format::F64
-                                              : Format::F32;
-  uint64_t pattern = canonicalNaN(format);
-  uint32_t size = elementBits(map.type) / 8;
   for (uint32_t i = 0; i < bytes; ++i)
-    out[i] = uint8_t(pattern >> (8 * ((linear + i) % size)));
+    out[i] = i & 1 ? 0x7F : 0xF7;
+}
+
+void tileloom::sim::loadElements(const TensorMap &map, uint8_t *out, const uint8_t *in,
+                                 uint32_t bytes) {
+  std::memcpy(out, in, bytes);
+  if (map.type != TmaType::TF32 && map.type != TmaType::TF32Ftz)
+    return;
+  for (uint32_t i = 0; i + 4 <= bytes; i += 4) {
+    uint32_t value;
+    std::memcpy(&value, out + i, 4);
+    value = uint32_t(convert(Format::TF32, Format::F32, value));
+    std::memcpy(out + i, &value, 4);
+  }
 }
 
 void tileloom::sim::packB6(const uint8_t in[16], uint8_t out[12]) {

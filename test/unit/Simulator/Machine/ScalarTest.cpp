@@ -54,6 +54,19 @@ TEST(Integer, Bits) {
   EXPECT_EQ(lane0("bfe.u32 %d, %a, 4, 8;", 0xABCD), 0xBCu);
   EXPECT_EQ(lane0("bfe.s32 %d, %a, 4, 8;", 0xABCD), 0xFFFFFFBCu);
   EXPECT_EQ(lane0("bfe.s32 %d, %a, 28, 8;", 0x90000000), 0xFFFFFFF9u);
+  // 64 bits: positions and lengths above 63 are as 64 (H200, case int64); 32 bits: modulo 256.
+  auto bfe64 = [](const char *type, uint32_t at, uint32_t length) {
+    return lane0(std::string("mov.b64 %rd9, 0x8123456789ABCDEF; bfe.") + type +
+                     " %rd9, %rd9, %a, %b; cvt.u32.u64 %d, %rd9;",
+                 at, length);
+  };
+  EXPECT_EQ(bfe64("u64", 8, 0x1F0B), 0x6789ABCDu);
+  EXPECT_EQ(bfe64("u64", 0x1A10E, 8), 0u);
+  EXPECT_EQ(bfe64("s64", 0x1A10E, 8), ~0u);
+  EXPECT_EQ(lane0("cvt.u64.u32 %rd9, %a; bfi.b64 %rd9, %rd9, %rd9, %b, %c; cvt.u32.u64 %d, %rd9;",
+                  0x372, 0xFE710, 2),
+            0x372u);
+  EXPECT_EQ(lane0("bfe.u32 %d, %a, %b, %c;", 0xABCD, 0x104, 0x208), 0xBCu);
   EXPECT_EQ(lane0("bfi.b32 %d, %a, %b, 8, 4;", 0x5, 0xFFFFFFFF), 0xFFFFF5FFu);
   EXPECT_EQ(lane0("dp4a.s32.s32 %d, %a, %b, %c;", 0xFF010203, 0x01010101, 10), 15u);
   EXPECT_EQ(lane0("and.b32 %d, %a, 0xFF;", 0x1234), 0x34u);
