@@ -48,6 +48,7 @@ void buildWarpStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(warp::createWarpSliceColumns());
+  pm.addPass(warp::createWarpSliceResults());
 }
 
 void buildRingStage(OpPassManager &pm, const PipelineOptions &options) {

@@ -57,18 +57,45 @@ void eraseDead(Operation *op) {
     op->erase();
 }
 
-void narrow(nv::TmemLoadOp load) {
-  llvm::SetVector<nv::ExtractOp> pieces;
-  if (!endsInPieces(load.getResult(), load->getBlock(), pieces) || pieces.size() < 2)
-    return;
-  auto slot = load.getView().getDefiningOp<SlotOp>();
+/// All that is read from tensor memory for `value`, through element-wise code.
+void collectLoads(Value value, llvm::SetVector<Operation *> &loads) {
+  Operation *def = value.getDefiningOp();
+  if (isa_and_nonnull<nv::TmemLoadOp>(def))
+    loads.insert(def);
+  else if (def && OpTrait::hasElementwiseMappableTraits(def))
+    for (Value operand : def->getOperands())
+      collectLoads(operand, loads);
+}
+
+/// The release of the slot that is read, in the same block.
+ReleaseOp releaseOf(nv::TmemLoadOp load) {
   ReleaseOp release;
-  if (slot)
+  if (auto slot = load.getView().getDefiningOp<SlotOp>())
     for (Operation *user : slot.getToken().getUsers())
       if (auto found = dyn_cast<ReleaseOp>(user))
         release = found;
-  if (!release || release->getBlock() != load->getBlock())
-    return;
+  return release && release->getBlock() == load->getBlock() ? release : ReleaseOp();
+}
+
+/// Narrows the tile and the others that its pieces are computed from; gives those that are gone.
+llvm::SetVector<Operation *> narrow(nv::TmemLoadOp load) {
+  llvm::SetVector<nv::ExtractOp> pieces;
+  if (!endsInPieces(load.getResult(), load->getBlock(), pieces) || pieces.size() < 2)
+    return {};
+  llvm::SetVector<Operation *> loads;
+  SmallVector<ReleaseOp> releases;
+  for (size_t seen = 0, known = 0; seen < pieces.size();) { // both sets grow
+    nv::ExtractOp piece = pieces[seen++];
+    collectLoads(piece.getSource(), loads);
+    for (; known < loads.size(); ++known) {
+      auto other = cast<nv::TmemLoadOp>(loads[known]);
+      ReleaseOp release = releaseOf(other);
+      if (!release || !endsInPieces(other.getResult(), load->getBlock(), pieces))
+        return {};
+      if (!llvm::is_contained(releases, release))
+        releases.push_back(release);
+    }
+  }
   Operation *last = nullptr;
   for (nv::ExtractOp piece : pieces) {
     OpBuilder builder(piece);
@@ -78,16 +105,21 @@ void narrow(nv::TmemLoadOp load) {
     if (!last || last->isBeforeInBlock(piece))
       last = piece;
   }
-  release->moveAfter(last);
-  eraseDead(load);
+  for (ReleaseOp release : releases)
+    release->moveAfter(last);
+  for (Operation *op : loads)
+    eraseDead(op);
+  return loads;
 }
 
 struct NarrowTensorMemory : tileloom::warp::impl::WarpNarrowTensorMemoryBase<NarrowTensorMemory> {
   void runOnOperation() override {
     SmallVector<nv::TmemLoadOp> loads;
     getOperation()->walk([&](nv::TmemLoadOp load) { loads.push_back(load); });
+    llvm::SetVector<Operation *> gone;
     for (nv::TmemLoadOp load : loads)
-      narrow(load);
+      if (!gone.contains(load))
+        gone.insert_range(narrow(load));
   }
 };
 

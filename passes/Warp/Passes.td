@@ -47,6 +47,16 @@ def WarpSliceColumns : Pass<"warp-slice-columns"> {
     Option<"keptRegisters", "kept-registers", "int64_t", "128", "Registers of a thread for tiles that are kept whole">];
 }
 
+def WarpSliceResults : Pass<"warp-slice-results"> {
+  let summary = "Work on results in slices of columns";
+  let description = [{
+    What is computed element by element from the sum of a product, until it is stored or reduced, is computed a slice of columns after the
+    other.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let options = [Option<"registers", "registers", "int64_t", "32", "Registers of a thread that a slice of 32-bit elements takes">];
+}
+
 def WarpExpandStores : Pass<"warp-expand-stores"> {
   let summary = "Expand warp.store into ring operations, a local store and a TMA store";
   let dependentDialects = ["::tileloom::nv::NVDialect"];

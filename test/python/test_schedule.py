@@ -70,7 +70,7 @@ def choice(m, n, k):
             known[parameter.name] = facts.of_signature(parameter, ("bf16", 2), parameter.name)
             arguments[parameter.name] = facts.Tensor(tl.bfloat16, shapes[parameter.name], (shapes[parameter.name][1], 1), 0, 0)
         elif not parameter.name.startswith("B"):
-            known[parameter.name] = facts.constant(None if parameter.name == "bias" else False)
+            known[parameter.name] = facts.constant(parameter.default)
             arguments[parameter.name] = None
 
     def emit(constants):

@@ -155,6 +155,57 @@ def gemm(run, large, layout, dtype=BF16, out=None, bias=False, accumulate=False,
     return [(c, wanted, 1e-5 if out is np.float32 else 4e-3)]
 
 
+@case("gemm", "NT, bias and gelu", activation="gelu")
+@case("gemm", "NT, bias and silu", activation="silu")
+def gemm_activation(run, large, activation):
+    m, n, k = (4096, 4096, 7168) if large else (200, 136, 200)
+    a, b, row, c = values((m, k), large), values((n, k), large).T, values((n,), large), poison((m, n), large)
+    run.kernel(kernels.gemm, a, b, c, bias=row, activation=activation)
+    if large:
+        return []
+    v = wide(a) @ wide(b) + wide(row)
+    return [(c, v * (1 + np.vectorize(math.erf)(v / math.sqrt(2))) / 2 if activation == "gelu" else v / (1 + np.exp(-v)), 4e-3)]
+
+
+@case("gemm", "NT, residual, row amax")
+def gemm_residual(run, large):
+    m, n, k = (4096, 4096, 7168) if large else (200, 136, 200)
+    a, b, residual, c = values((m, k), large), values((n, k), large).T, values((m, n), large, seed=1), poison((m, n), large)
+    amax = np.zeros(m, np.float32)
+    run.kernel(kernels.gemm, a, b, c, residual=residual, row_amax=amax)
+    wanted = None if large else wide(a) @ wide(b) + wide(residual)
+    return [] if large else [(c, wanted, 4e-3), (amax, np.abs(wanted).max(1), 1e-5)]
+
+
+@case("gemm", "NT, batch of 3")
+def gemm_batched(run, large):
+    m, n, k = (4096, 4096, 7168) if large else (200, 136, 200)
+    a, b, c = values((3, m, k), large), values((3, n, k), large).swapaxes(1, 2), poison((3, m, n), large)
+    run.kernel(kernels.gemm, a, b, c)
+    return [] if large else [(c, wide(a) @ wide(b), 4e-3)]
+
+
+@case("gemm", "NT, float32 as tf32", dtype=np.float32, tolerance=1.5e-3)
+@case("gemm", "NT, fp8, scales of rows and columns", dtype=ml_dtypes.float8_e4m3fn, scaled=True, tolerance=4e-3)
+def gemm_narrow(run, large, dtype, tolerance, scaled=False):
+    m, n, k = (4096, 4096, 7168) if large else (200, 136, 208)
+    a, b, c = values((m, k), large, dtype), values((n, k), large, dtype).T, poison((m, n), large, np.float32)
+    x, y = (np.abs(values((extent,), False, np.float32)) for extent in (m, n))
+    run.kernel(kernels.gemm, a, b, c, **(dict(scale_a=x, scale_b=y) if scaled else {}))
+    return [] if large else [(c, wide(a) @ wide(b) * (x[:, None] * y if scaled else 1), tolerance)]
+
+
+@case("gemm_swiglu", "NT")
+def gemm_swiglu(run, large):
+    m, n, k = (4096, 4096, 7168) if large else (200, 136, 200)
+    a, b, c = values((m, k), large), values((2 * n, k), large).T, poison((m, n), large)
+    run.kernel(kernels.gemm_swiglu, a, b, c)
+    if large:
+        return []
+    both = wide(a) @ wide(b)
+    return [(c, both[:, ::2] / (1 + np.exp(-both[:, ::2])) * both[:, 1::2], 5e-3)]
+
+
 def attention_in_fp64(q, k, v, causal):
     q, k, v = (wide(t).transpose(0, 2, 1, 3) for t in (q, k, v))
     k, v = (np.repeat(t, q.shape[1] // t.shape[1], 1) for t in (k, v))

@@ -160,6 +160,8 @@ class JITFunction:
 
     def _identity(self, name, fact):
         """A fact without the extents that no program so far depends on. Constants of different types are different."""
+        if fact.kind == "tuple":
+            return tuple(self._identity(facts.element_name(name, index), one) for index, one in enumerate(fact.value))
         extents = fact.extents and tuple(extent if (name, axis) in self._extents else None for axis, extent in enumerate(fact.extents))
         return fact._replace(extents=extents), type(fact.value)
 
@@ -199,10 +201,12 @@ class JITFunction:
     def _open(self, known, values):
         """What the host's choice looks at: the arguments by name, and a function from constants to the tile program."""
         arguments = {}
-        for name, fact in known.items():
-            value = values[name]
-            tensor = None if fact.kind == "constant" or value is None else facts.tensor_of(value, name)
-            arguments[name] = tensor or (fact if value is None and fact.kind != "constant" else value)
+        for parameter, fact in known.items():
+            parts = [fact] if fact.kind != "tuple" else fact.value
+            given = facts.flatten(parameter, values[parameter]) if fact.kind != "constant" else [(parameter, values[parameter])]
+            for (name, value), one in zip(given, parts):
+                tensor = None if one.kind == "constant" or value is None else facts.tensor_of(value, name)
+                arguments[name] = tensor or (one if value is None and one.kind != "constant" else value)
         return arguments, lambda constants: self._program(known, constants, None)
 
     # Launch ---------------------------------------------------------------------------------------

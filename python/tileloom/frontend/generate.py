@@ -6,6 +6,7 @@ from ..language.views import view
 from . import context
 from .builder import Builder
 from .errors import CompilationError, ProgramError
+from .names import element_name
 from .visitor import Visitor
 
 class Program:
@@ -25,7 +26,7 @@ def generate(function, facts, schedule=None):
     static = set()
     with context.building(builder):
         try:
-            values = {parameter.name: _value(parameter, facts[parameter.name], builder, static) for parameter in function.parameters}
+            values = {parameter.name: _value(parameter.name, facts[parameter.name], builder, static) for parameter in function.parameters}
             attributes = ["tile.kernel", *schedule_attribute(schedule)]
         except ProgramError as error:
             raise CompilationError(str(error), *place) from None
@@ -42,11 +43,13 @@ def generate(function, facts, schedule=None):
     return Program(function.__name__, text, [argument.binding for argument in arguments], builder.has_tile_loop, static)
 
 
-def _value(parameter, fact, builder, static):
-    """The compile-time value of a parameter."""
-    name, kind = parameter.name, fact.kind
+def _value(name, fact, builder, static):
+    """The compile-time value of a parameter, or of an element of one that is a tuple."""
+    kind = fact.kind
     if kind == "constant":
         return fact.value
+    if kind == "tuple":
+        return tuple(_value(element_name(name, index), one, builder, static) for index, one in enumerate(fact.value))
     if kind == "view":
         divisible = {("shape", name, axis) for axis in fact.divisible_extents} | {("stride", name, axis) for axis in fact.divisible_strides}
         if fact.aligned:

@@ -1,4 +1,4 @@
-"""Which names statements assign and read: what loops and branches have to carry."""
+"""Which names statements assign and read: what loops and branches have to carry. And names of the elements of tuples."""
 
 import ast
 from collections import Counter
@@ -61,3 +61,14 @@ def _walk(statements, bound, found):
 
 def assigned_target(target):
     return [node.id for node in ast.walk(target) if isinstance(node, ast.Name)]
+
+
+def element_name(name, index):
+    """The name of an element of a parameter that is a tuple."""
+    return f"{name}[{index}]"
+
+
+def parameter_of(name):
+    """(parameter, index) of such a name; the index is None if the parameter is no tuple."""
+    parameter, _, index = name.partition("[")
+    return parameter, int(index[:-1]) if index else None
