@@ -19,6 +19,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 if "TILELOOM_INSTALLED" not in os.environ:
     sys.path.insert(0, os.path.join(ROOT, "python"))
+sys.path.insert(0, os.path.join(ROOT, "bench"))
 
 PEAK = {"bf16": 989.0, "fp16": 989.0, "tf32": 494.5, "fp8": 1979.0}  # TFLOP/s, dense, of an H200
 BANDWIDTH = 4.8  # TB/s

@@ -35,6 +35,16 @@ def WarpPlanBuffers : Pass<"warp-plan-buffers"> {
   let summary = "Decide the depths of rings and the registers of roles";
 }
 
+def WarpSliceResults : Pass<"warp-slice-results"> {
+  let summary = "Work on results in slices of columns";
+  let description = [{
+    What is computed element by element from the sum of a product, until it is stored or reduced, is computed a slice of columns after the
+    other.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let options = [Option<"registers", "registers", "int64_t", "32", "Registers of a thread that a slice of 32-bit elements takes">];
+}
+
 def WarpSliceColumns : Pass<"warp-slice-columns"> {
   let summary = "Work on tiles of tensor memory in slices of columns";
   let description = [{
@@ -45,16 +55,6 @@ def WarpSliceColumns : Pass<"warp-slice-columns"> {
   let options = [
     Option<"sliceRegisters", "slice-registers", "int64_t", "32", "Registers of a thread that a slice of 32-bit elements takes">,
     Option<"keptRegisters", "kept-registers", "int64_t", "128", "Registers of a thread for tiles that are kept whole">];
-}
-
-def WarpSliceResults : Pass<"warp-slice-results"> {
-  let summary = "Work on results in slices of columns";
-  let description = [{
-    What is computed element by element from the sum of a product, until it is stored or reduced, is computed a slice of columns after the
-    other.
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect"];
-  let options = [Option<"registers", "registers", "int64_t", "32", "Registers of a thread that a slice of 32-bit elements takes">];
 }
 
 def WarpExpandStores : Pass<"warp-expand-stores"> {

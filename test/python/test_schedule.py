@@ -90,22 +90,21 @@ def test_choice_follows_the_shape():
 
 def test_candidates_are_explained():
     a, b, c = (sim.Element(np.empty(shape, np.uint16), "bf16") for shape in ((4096, 7168), (4096, 7168), (4096, 4096)))
-    constants = {"TRANS_A": False, "TRANS_B": False}
-    head, *lines = gemm_kernel.explain(a, b, c, **constants).split("\n")
+    head, *lines = gemm_kernel.explain(a, b, c).split("\n")
     assert len(lines) >= 200 and head.split()[:3] == ["predicted", "us", "tiles"]
     times = [float(line.split()[0]) for line in lines if line.split()[0] != "-"]
     assert times == sorted(times) and len(times) > 100
     reasons = [line for line in lines if line.split()[0] == "-"]
     assert lines[-len(reasons):] == reasons
     assert any("registers: " in line for line in reasons) and any("shared memory: " in line for line in reasons)
-    assert len(gemm_kernel.explain(a, b, c, BM=128, BN=256, BK=64, schedule={"use": "cooperative"}, **constants).split("\n")) == 2
+    assert len(gemm_kernel.explain(a, b, c, BM=128, BN=256, BK=64, schedule={"use": "cooperative"}).split("\n")) == 2
 
 
 def test_streams_are_kept_apart():
     """64 rows: the weights stream through L2. A schedule that says so is not overruled; half lines are not worth it."""
     def first(m, n, k, **more):
         a, b, c = (sim.Element(np.empty(shape, np.uint16), "bf16") for shape in ((m, k), (n, k), (m, n)))
-        return gemm_kernel.explain(a, b, c, TRANS_A=False, TRANS_B=False, **more).split("\n")[1]
+        return gemm_kernel.explain(a, b, c, **more).split("\n")[1]
     assert "keep=rows" in first(64, 7168, 2048)
     assert "keep=columns" in first(8192, 128, 4096)
     assert "keep" not in first(4096, 4096, 4096)

@@ -26,13 +26,6 @@ def constant(value):
     return Fact("constant", value=value)
 
 
-def flatten(name, value):
-    """(name, value) of an argument, or of its elements if it is a tuple."""
-    if isinstance(value, (tuple, list)):
-        return [(element_name(name, index), one) for index, one in enumerate(value)]
-    return [(name, value)]
-
-
 def scalar(value):
     """The fact of a Python number."""
     if isinstance(value, bool):

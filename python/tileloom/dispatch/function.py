@@ -201,12 +201,14 @@ class JITFunction:
     def _open(self, known, values):
         """What the host's choice looks at: the arguments by name, and a function from constants to the tile program."""
         arguments = {}
-        for parameter, fact in known.items():
-            parts = [fact] if fact.kind != "tuple" else fact.value
-            given = facts.flatten(parameter, values[parameter]) if fact.kind != "constant" else [(parameter, values[parameter])]
-            for (name, value), one in zip(given, parts):
-                tensor = None if one.kind == "constant" or value is None else facts.tensor_of(value, name)
-                arguments[name] = tensor or (one if value is None and one.kind != "constant" else value)
+        for parameter, whole in known.items():
+            own = [(parameter, whole, values[parameter])]
+            if whole.kind == "tuple":
+                given = values[parameter] or [None] * len(whole.value)  # None: from a signature
+                own = [(facts.element_name(parameter, index), fact, value) for index, (fact, value) in enumerate(zip(whole.value, given))]
+            for name, fact, value in own:
+                tensor = None if fact.kind == "constant" or value is None else facts.tensor_of(value, name)
+                arguments[name] = tensor or (fact if value is None and fact.kind != "constant" else value)
         return arguments, lambda constants: self._program(known, constants, None)
 
     # Launch ---------------------------------------------------------------------------------------
