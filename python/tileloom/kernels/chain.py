@@ -75,8 +75,11 @@ class Chain:
         shape, strides = ((fill,) * (rank - len(found.shape)) + tuple(own) for fill, own in ((1, found.shape), (0, found.strides)))
         arrays.require(len(shape) == rank and all(own in (1, wanted) for own, wanted in zip(shape, self.shape)), self.name, name,
                        f"has shape {list(found.shape)}", f"one that broadcasts to {list(self.shape)}")
-        along = [extent > 1 and step != 0 for extent, step in zip(shape, strides)]
-        arrays.require(not along[-1] or strides[-1] == 1, self.name, name, f"has strides {list(found.strides)}", "a last stride of 1")
+        # An extent of one that the result has, too, is no broadcast: where the operand is the result, only its owner may read the element.
+        missing = rank - len(found.shape)
+        along = [axis >= missing and extent == wanted and (extent == 1 or step != 0)
+                 for axis, (extent, step, wanted) in enumerate(zip(shape, strides, self.shape))]
+        arrays.require(not along[-1] or shape[-1] == 1 or strides[-1] == 1, self.name, name, f"has strides {list(found.strides)}", "a last stride of 1")
         self.tensors[name] = found
         batch = rank == 3 and along[0]
         self._operands += [value, strides[-2] if along[-2] else None, strides[0] if batch else None]
