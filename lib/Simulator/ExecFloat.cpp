@@ -166,6 +166,21 @@ template <class T, unsigned Half> Step general(Warp &w, const Instr &in) {
   return Step::Next;
 }
 
+/// Mixed precision: a, and b of an fma, are widened, which is exact; the rest is f32 arithmetic.
+Step mixed(Warp &w, const Instr &in) {
+  uint32_t *d = w.reg<uint32_t>(in.d);
+  const uint16_t *a = w.reg<uint16_t>(in.a);
+  const uint32_t *c = w.reg<uint32_t>(in.c);
+  Format narrow = Format(in.sub2);
+  auto widen = [&](uint16_t bits) { return convert(Format::F32, narrow, bits); };
+  bool fused = (in.sub & 0xFF) == OFma;
+  eachLane(w.active, [&](unsigned i) {
+    uint64_t b = fused ? widen(w.reg<uint16_t>(in.b)[i]) : c[i];
+    d[i] = uint32_t(apply(in.sub, Format::F32, widen(a[i]), b, c[i]));
+  });
+  return Step::Next;
+}
+
 struct Shape {
   Format format;
   Handler handler;
@@ -189,6 +204,24 @@ Shape shapeOf(Decoder &d, Ty t) {
   default:
     d.fail("type is not a floating-point type");
   }
+}
+
+/// add, sub, fma .f32.{f16,bf16}: `type` is f32, `narrow` that of a and b; c and d are f32.
+void decodeMixed(Decoder &d, uint32_t op, uint32_t sub, Ty type, Ty narrow) {
+  bool fused = d.st->op[0] == "fma";
+  if (type != Ty::F32 || (narrow != Ty::F16 && narrow != Ty::BF16) || !(fused || op == OAdd || op == OSub))
+    d.fail("mixed precision: expected add, sub or fma with .f32.f16 or .f32.bf16");
+  if (sub & ~(uint32_t(Sat) | 7u << 8))
+    d.fail("mixed precision: expected no modifier but rounding and .sat");
+  d.needOperands(fused ? 4 : 3, fused ? 4 : 3);
+  d.in.a = d.use(d.operand(1), narrow);
+  if (fused)
+    d.in.b = d.use(d.operand(2), narrow);
+  d.in.c = d.use(d.operand(fused ? 3 : 2), Ty::F32);
+  d.in.d = d.def(d.operand(0), Ty::F32);
+  d.in.sub = sub | op;
+  d.in.sub2 = uint16_t(narrow == Ty::F16 ? Format::F16 : Format::BF16);
+  d.emit(mixed, 0, 1);
 }
 
 Handler fastF32(uint32_t op, bool ftz) {
@@ -261,9 +294,9 @@ void decodeFloatArithmetic(Decoder &d) {
   if (d.take("oob"))
     d.fail("fma.oob is not supported");
   Ty t = d.needType();
-  Ty accumulator = d.takeType(); // add.f32.bf16 d, a, c: mixed precision, sm_100
-  if (accumulator != Ty::None)
-    d.fail("mixed-precision arithmetic is not supported");
+  Ty narrow = d.takeType(); // add.f32.bf16 d, a, c: mixed precision, sm_100
+  if (narrow != Ty::None)
+    return decodeMixed(d, op, sub, t, narrow);
   bool three = op == OFma || ((op == OMin || op == OMax) && d.operandCount() == 4);
   if (three && op != OFma)
     op = op == OMin ? OMin3 : OMax3;

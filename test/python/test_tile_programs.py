@@ -138,3 +138,42 @@ def test_chained_without_a_loop(target):
     run(compiled, (a, unused, out))
     square = fp32(a).astype(np.float64) @ fp32(a).astype(np.float64).T
     assert error(fp32(out), fp32(bf16(square)) @ fp32(a).astype(np.float64) + square) < 4e-3
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("rows, k", [(128, 64), (200, 200), (100, 0)])
+def test_decaying_sum(target, rows, k):
+    """On Blackwell the sum stays in tensor memory, where each row is multiplied in place; none, one and several blocks, from a start of ones."""
+    rng = np.random.default_rng(rows + k)
+    a, b = bf16(rng.standard_normal((rows, k))), bf16(rng.standard_normal((256, k)))
+    f = rng.random(rows).astype(np.float32)
+    d = np.full((rows, 256), np.nan, np.float32)
+    run(program("decay", target), (a, b, f, d, rows, k), seed=k)
+    wanted = np.ones((rows, 256))
+    for at in range(0, k, 64):
+        wanted = wanted * f[:, None] + fp32(a)[:, at:at + 64].astype(np.float64) @ fp32(b)[:, at:at + 64].astype(np.float64).T
+    assert error(d, wanted) < 1e-5
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("rows, features", [(128, 128), (200, 200), (100, 0)])
+def test_gated_layer(target, rows, features):
+    """Two tiles of 128 columns make one operand, slice by slice on Blackwell."""
+    rng = np.random.default_rng(rows + features)
+    x, g, u, w = (bf16(rng.standard_normal(s)) for s in ((rows, 64), (features, 64), (features, 64), (64, features)))
+    y = np.full((rows, 64), 0x7FC0, np.uint16)
+    run(program("gated", target), (x, g, u, w, y, rows, features), seed=rows)
+    x64, g64, u64, w64 = (fp32(t).astype(np.float64) for t in (x, g, u, w))
+    assert error(fp32(y), (x64 @ u64.T / (1 + np.exp(-(x64 @ g64.T)))) @ w64.T) < 8e-3
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("rows, k", [(128, 64), (200, 200), (100, 0)])
+def test_normalised_rows(target, rows, k):
+    """A row of 256 columns is reduced and then scaled: on Blackwell it is read twice, in slices."""
+    rng = np.random.default_rng(rows + k)
+    a, b = bf16(rng.standard_normal((rows, k))), bf16(rng.standard_normal((256, k)))
+    y = np.full((rows, 256), 0x7FC0, np.uint16)
+    run(program("rms", target), (a, b, y, rows, k), seed=k)
+    d = fp32(a).astype(np.float64) @ fp32(b).astype(np.float64).T
+    assert error(fp32(y), d / np.sqrt((d * d).mean(1, keepdims=True) + 1e-12)) < 4e-3

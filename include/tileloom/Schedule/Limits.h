@@ -28,14 +28,17 @@ inline bool hasTensorMemory(llvm::StringRef chip) { return chip.starts_with("sm_
 /// Columns of tensor memory of an SM.
 inline constexpr int64_t tensorMemoryColumns = 512;
 
-/// Registers of a thread in roles of one warp (the least that setmaxnreg sets).
+/// Registers of a thread in roles of one warp that only copy (the least that setmaxnreg sets).
 inline constexpr int64_t narrowRegisters = 24;
 
-/// Registers that each thread of `groups` warpgroups can have beside one of narrow roles:
+/// The same where such a role issues products: descriptors and the places in many rings (24 spilled).
+inline constexpr int64_t issuerRegisters = 80;
+
+/// Registers that each thread of `groups` warpgroups can have beside one of roles with `narrow`:
 /// setmaxnreg moves an SM's registers between them.
-inline int64_t wideRegisters(int64_t groups) {
+inline int64_t wideRegisters(int64_t groups, int64_t narrow = narrowRegisters) {
   constexpr int64_t pool = 65536, most = 240;
-  return std::min(most, (pool - 128 * narrowRegisters) / (128 * groups) / 8 * 8);
+  return std::min(most, (pool - 128 * narrow) / (128 * groups) / 8 * 8);
 }
 
 /// Columns of the pieces that a result of `columns` elements of `bits` leaves in. A row of 128
