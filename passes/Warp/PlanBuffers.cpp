@@ -14,6 +14,7 @@
 #include "dialects/NV/NV.h"
 #include "dialects/Tile/Tile.h"
 #include "dialects/Warp/Warp.h"
+#include "passes/Warp/ValueRing.h"
 #include "tileloom/Schedule/Limits.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -37,6 +38,9 @@ int64_t slotBytes(BufferType type) {
     bytes += llvm::alignTo(view.getNumElements() * view.getElementTypeBitWidth() / 8, 1024);
   return bytes;
 }
+
+/// What a value of 16 bytes takes (slots begin at multiples of 128 bytes).
+constexpr int64_t valueSlotBytes = 128;
 
 /// Loops around the acquires of a buffer's rings, without the loop over tiles.
 int64_t loopsAround(BufferOp buffer) {
@@ -76,7 +80,9 @@ LogicalResult planDepths(func::FuncOp function, tile::ScheduleAttr schedule) {
     BufferType type = buffer.getBuffer().getType();
     if (type.getSpace() != Space::Smem)
       return;
-    if (loopsAround(buffer) > 0) {
+    if (isValueBuffer(type)) {
+      fixed += valueSlotBytes * type.getDepth();
+    } else if (loopsAround(buffer) > 0) {
       streams.push_back(buffer);
       perStage += slotBytes(type);
     } else {
