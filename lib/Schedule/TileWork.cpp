@@ -7,6 +7,7 @@
 
 #include "tileloom/Schedule/TileWork.h"
 
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/DenseSet.h"
@@ -72,6 +73,20 @@ bool tilesDiffer(tile::ForEachTileOp tiles) {
     }
   });
   return differ;
+}
+
+bool placesAreRead(tile::ForEachTileOp tiles) {
+  bool read = false;
+  tiles.walk([&](tile::LoadOp load) {
+    SetVector<Operation *> slice;
+    BackwardSliceOptions options;
+    options.inclusive = true;
+    options.filter = [&](Operation *op) { return tiles->isProperAncestor(op); };
+    for (Value coordinate : load.getCoordinates())
+      (void)getBackwardSlice(coordinate, &slice, options);
+    read |= llvm::any_of(slice, llvm::IsaPred<tile::GatherOp>);
+  });
+  return read;
 }
 
 } // namespace tileloom::schedule

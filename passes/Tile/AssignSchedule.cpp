@@ -113,6 +113,12 @@ LogicalResult assign(FunctionOpInterface kernel, bool tensorMemory) {
     setDefault("order", builder.getStringAttr("reverse"));
     setDefault("raster", builder.getI64IntegerAttr(8));
   }
+  // Rows that choose what they load (groups) share it with few neighbours (4 against 16 rows, groups
+  // of two tiles: 1.10 to 1.19 times as fast; long groups: the same).
+  bool chosen = false;
+  kernel->walk([&](ForEachTileOp tiles) { chosen = tileloom::schedule::placesAreRead(tiles); });
+  if (chosen)
+    setDefault("raster", builder.getI64IntegerAttr(4));
   setDefault("raster", builder.getI64IntegerAttr(products == 1 ? 16 : 1));
   setDefault("specialize", builder.getStringAttr("auto"));
   if (failed(assignScheduler(kernel, fields, cooperative)))

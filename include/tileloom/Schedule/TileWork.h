@@ -11,6 +11,9 @@ namespace tileloom::schedule {
 /// runs, or whether a branch around some is taken, depends on the tile's coordinates or on memory.
 bool tilesDiffer(tile::ForEachTileOp tiles);
 
+/// Whether the place of a load comes from memory: neighbouring tiles may then load different ones.
+bool placesAreRead(tile::ForEachTileOp tiles);
+
 } // namespace tileloom::schedule
 
 #endif // TILELOOM_SCHEDULE_TILEWORK_H
