@@ -28,6 +28,7 @@ void buildTileStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createInlinerPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addPass(tile::createTileCheckCopies());
   pm.addPass(tile::createTileAssignSchedule({options.chip}));
   pm.addPass(tile::createTileFoldZeroInit());
   pm.addPass(tile::createTileNormalizeShapes());
@@ -46,6 +47,7 @@ void buildWarpStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(tile::createTileLowerToNV());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addPass(warp::createWarpSliceColumns());
 }
 
 void buildRingStage(OpPassManager &pm, const PipelineOptions &options) {
@@ -65,6 +67,7 @@ void buildNVStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(nv::createNVCheckTarget({options.chip}));
   pm.addPass(nv::createNVResolveBoxes());
   pm.addPass(nv::createNVAssignTensorMemory());
+  pm.addPass(nv::createNVMarkEqual());
   pm.addPass(nv::createNVAssignLayouts());
   pm.addPass(nv::createNVInsertFences());
   pm.addPass(nv::createNVInsertTcgen05Fences());
@@ -75,6 +78,7 @@ void buildNVStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(nv::createNVAssignWarps());
   pm.addPass(nv::createNVAllocateTensorMemory());
   pm.addPass(nv::createNVAllocateShared());
+  pm.addPass(nv::createNVPlanRegisters());
   pm.addPass(nv::createNVHoistDescriptors({options.chip}));
   pm.addPass(nv::createNVWriteReport());
 }

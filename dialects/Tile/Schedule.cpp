@@ -40,6 +40,8 @@ const Field fields[] = {
     {"guard", Field::Word, 0, 0, {"auto", "off"}},
     {"epilogue", Field::Integer, 8, 256, {}},
     {"pending", Field::Integer, 0, 1, {}},
+    {"buffers", Field::Integer, 1, 4, {}},
+    {"keep", Field::Word, 0, 0, {"none", "rows", "columns"}},
 };
 
 } // namespace

@@ -19,6 +19,7 @@
 #include "dialects/NV/NV.h"
 #include "dialects/Tile/Tile.h"
 #include "dialects/Warp/Warp.h"
+#include "passes/Warp/CacheHints.h"
 #include "passes/Warp/Products.h"
 #include "passes/Warp/Projection.h"
 #include "tileloom/Schedule/Limits.h"
@@ -214,10 +215,11 @@ private:
     auto token = in(role, AcquireOp::create(builder, loc, tenure.free));
     SlotOp slot = slotOf(loc, token, tenure);
     in(role, slot);
+    auto schedule = function->getAttrOfType<tile::ScheduleAttr>(tile::scheduleAttrName);
     for (auto [load, view] : llvm::zip(tenure.loads, slot.getViews())) {
       builder.setInsertionPoint(load);
       in(role, nv::TmaLoadOp::create(builder, load.getLoc(), load.getDesc(), load.getCoordinates(),
-                                     view, Value(), Value(), nv::CacheHintAttr(), false));
+                                     view, Value(), Value(), cacheHintOf(load, schedule), false));
     }
     builder.setInsertionPointAfter(tenure.loads.back());
     in(role, ReleaseOp::create(builder, loc, token, tenure.ready, ReleaseKind::Tma));
@@ -303,6 +305,7 @@ private:
 /// the one before is read.
 LogicalResult RingInserter::stores() {
   auto schedule = function->getAttrOfType<tile::ScheduleAttr>(tile::scheduleAttrName);
+  int64_t buffers = schedule ? schedule.integer("buffers").value_or(1) : 1;
   DenseMap<Type, Value> rings; // of pieces
   SmallVector<tile::StoreOp> ops;
   function.walk([&](tile::StoreOp store) { ops.push_back(store); });
@@ -320,8 +323,8 @@ LogicalResult RingInserter::stores() {
     Value &ring = rings[pieceType];
     if (!ring) {
       builder.setInsertionPointToStart(&function.getBody().front());
-      auto buffer = BufferOp::create(
-          builder, loc, BufferType::get(function.getContext(), 1, {pieceType}, Space::Smem), true);
+      auto type = BufferType::get(function.getContext(), buffers, {pieceType}, Space::Smem);
+      auto buffer = BufferOp::create(builder, loc, type, true);
       ring = RingOp::create(builder, loc, RingType::get(function.getContext()), buffer, true,
                             Scope::Cta);
     }

@@ -57,6 +57,12 @@ LogicalResult partition(func::FuncOp function, bool tensorMemory) {
   if (copies && specialize == "off")
     return function.emitOpError("schedule: specialize = \"off\" expected a kernel without tiles "
                                 "loaded through descriptors, found one: a role issues them");
+  bool keeps = schedule && schedule.word("keep").value_or("none") != "none";
+  bool tiles =
+      function.walk([](tile::ForEachTileOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  if (keeps && !(copies && tiles))
+    return function.emitOpError("schedule: keep expected a loop over tiles that loads through "
+                                "descriptors, found none");
   bool roles = copies;
   if (!roles && !dots.empty())
     return dots.front().emitOpError("operands: expected a or b to be loaded through a descriptor, "

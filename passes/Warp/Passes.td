@@ -35,6 +35,18 @@ def WarpPlanBuffers : Pass<"warp-plan-buffers"> {
   let summary = "Decide the depths of rings and the registers of roles";
 }
 
+def WarpSliceColumns : Pass<"warp-slice-columns"> {
+  let summary = "Work on tiles of tensor memory in slices of columns";
+  let description = [{
+    Stores to tensor memory, and reductions along the columns of what was read from it, are done a slice of columns after the
+    other, with the element-wise code before them. A tile is read in slices if they are read once, or if it does not fit.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let options = [
+    Option<"sliceRegisters", "slice-registers", "int64_t", "32", "Registers of a thread that a slice of 32-bit elements takes">,
+    Option<"keptRegisters", "kept-registers", "int64_t", "128", "Registers of a thread for tiles that are kept whole">];
+}
+
 def WarpExpandStores : Pass<"warp-expand-stores"> {
   let summary = "Expand warp.store into ring operations, a local store and a TMA store";
   let dependentDialects = ["::tileloom::nv::NVDialect"];

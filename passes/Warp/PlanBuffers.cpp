@@ -172,13 +172,17 @@ void planRegisters(func::FuncOp function, tile::ScheduleAttr schedule) {
   int64_t groups = 0; // of four warps
   for (RoleOp role : wide)
     groups += role.getWarps() * role.getReplicas() / 4;
-  int64_t budget = wideRegisters(groups);
+  // All narrow roles get the same: they share a warpgroup.
+  int64_t least = narrowRegisters;
+  for (RoleOp role : narrow)
+    role.walk([&](nv::Tcgen05MmaOp) { least = issuerRegisters; });
+  int64_t budget = wideRegisters(groups, least);
   if (schedule)
     budget = schedule.integer("registers").value_or(budget);
   for (RoleOp role : wide)
     role.setRegisters(budget);
   for (RoleOp role : narrow)
-    role.setRegisters(narrowRegisters);
+    role.setRegisters(least);
 }
 
 struct PlanBuffers : tileloom::warp::impl::WarpPlanBuffersBase<PlanBuffers> {

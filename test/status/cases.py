@@ -99,6 +99,36 @@ def tile_twice(run, large):
     return [(d1, wide(a) @ wide(b).T, 1e-4), (d2, wide(a) @ wide(c).T, 1e-4)]
 
 
+@case("decay.mlir", "a sum scaled between products")
+def tile_decay(run, large):
+    rows, k = 200, 200
+    a, b, f = values((rows, k), False), values((256, k), False), np.random.default_rng(3).random(rows).astype(np.float32)
+    d = poison((rows, 256), False, np.float32)
+    run.tile("decay", a, b, f, d, rows, k)
+    wanted = np.ones((rows, 256))
+    for at in range(0, k, 64):
+        wanted = wanted * wide(f)[:, None] + wide(a)[:, at:at + 64] @ wide(b)[:, at:at + 64].T
+    return [(d, wanted, 1e-5)]
+
+
+@case("gated.mlir", "two products make one operand")
+def tile_gated(run, large):
+    rows, features = 200, 200
+    x, g, u, w = values((rows, 64), False), values((features, 64), False), values((features, 64), False, seed=9), values((64, features), False)
+    y = poison((rows, 64), False)
+    run.tile("gated", x, g, u, w, y, rows, features)
+    return [(y, (wide(x) @ wide(u).T / (1 + np.exp(-(wide(x) @ wide(g).T)))) @ wide(w).T, 8e-3)]
+
+
+@case("rms.mlir", "rows of a product normalised")
+def tile_rms(run, large):
+    rows, k = 200, 200
+    a, b, y = values((rows, k), False), values((256, k), False), poison((rows, 256), False)
+    run.tile("rms", a, b, y, rows, k)
+    d = wide(a) @ wide(b).T
+    return [(y, d / np.sqrt((d * d).mean(1, keepdims=True) + 1e-12), 4e-3)]
+
+
 # The kernel library -----------------------------------------------------------------------------
 
 @case("gemm", "NT, 64 rows", layout="NT", rows=64)

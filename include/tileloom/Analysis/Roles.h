@@ -35,6 +35,9 @@ inline constexpr llvm::StringLiteral singleThreadAttrName = "nv.single_thread";
 /// On accesses to global memory: the dimension along which elements are neighbours and how many of
 /// them one thread may access together.
 inline constexpr llvm::StringLiteral runAttrName = "nv.run";
+/// On element-wise integer operations on tiles: how many elements along each dimension form aligned
+/// groups of equal elements.
+inline constexpr llvm::StringLiteral equalAttrName = "nv.equal";
 /// On kernels: the extents of the grid, as recipe expressions (docs/recipe.md).
 inline constexpr llvm::StringLiteral gridAttrName = "nv.grid";
 

@@ -110,6 +110,7 @@ def row_kernel(name, x, out):
     return out, given, result
 
 
-def row_warps(block):
-    """Warps for a row of `block` elements: 32 elements a thread at most, as long as 16 warps suffice (measured on an H200)."""
-    return 4 if block <= 4096 else 8 if block <= 8192 else 16
+def row_warps(block, least):
+    """Warps for a row of `block` elements: 32 elements a thread, by `least` to 16 warps. Fewer elements leave threads idle in the reductions, more leave
+    too few registers for other CTAs (measured on an H200). `least`: 2, or 4 where several arrays are loaded for each row."""
+    return min(max(block // 1024, least), 16)

@@ -78,10 +78,13 @@ def fma(x, y, z):
 
 
 def fdiv(x, y):
+    """x / y within 2 ulp, as the operator."""
     return semantic.binary("div", x, y)
 
 
-div_rn = fdiv
+def div_rn(x, y):
+    """x / y of float32 or float64, rounded correctly."""
+    return semantic.divide_rounded(x, y)
 
 
 def sigmoid(x):
