@@ -35,6 +35,11 @@ def WarpPlanBuffers : Pass<"warp-plan-buffers"> {
   let summary = "Decide the depths of rings and the registers of roles";
 }
 
+def WarpExpandDivisions : Pass<"warp-expand-divisions"> {
+  let summary = "Expand divisions that round up or down into plain arithmetic";
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def WarpExpandStores : Pass<"warp-expand-stores"> {
   let summary = "Expand warp.store into ring operations, a local store and a TMA store";
   let dependentDialects = ["::tileloom::nv::NVDialect"];
