@@ -172,8 +172,13 @@ static bool isGoodEnough(RankedTensorType tile, int64_t dim, int64_t run, Attrib
                          best = costOf(tile, wanted, dim, run);
   if (!best || !have)
     return !best;
-  int64_t warps = registerLayout(withLayout(tile, layout))->warps();
-  int64_t exchange = 2 * 4 * tile.getNumElements() * bytesOf(tile.getElementType()) / (512 * warps);
+  // Bytes are taken as their own layout wants them: those of a product's operand lie across the rows
+  // that are neighbours in memory.
+  int64_t exchange = 0;
+  if (bytesOf(tile.getElementType()) > 1) {
+    int64_t warps = registerLayout(withLayout(tile, layout))->warps();
+    exchange = 2 * 4 * tile.getNumElements() * bytesOf(tile.getElementType()) / (512 * warps);
+  }
   return *have <= 2 * (*best + exchange);
 }
 
