@@ -5,7 +5,7 @@
 // CHECK-LABEL: func.func @cooperative
 // CHECK-SAME: #tile.schedule<pending = 1, raster = 16, replicas = 2, scheduler = "static", specialize = "auto", use = "cooperative">
 // TMEM-LABEL: func.func @cooperative
-// TMEM-SAME: #tile.schedule<raster = 16, replicas = 1, specialize = "auto", use = "cooperative">
+// TMEM-SAME: #tile.schedule<raster = 16, replicas = 1, scheduler = "static", specialize = "auto", use = "cooperative">
 func.func @cooperative(%a: tensor<128x64xbf16>, %b: tensor<64x64xbf16>, %c: tensor<128x64xf32>) -> tensor<128x64xf32>
     attributes {tile.kernel} {
   %d = tile.dot %a, %b acc(%c) : tensor<128x64xbf16>, tensor<64x64xbf16> -> tensor<128x64xf32>
