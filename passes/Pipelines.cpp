@@ -14,7 +14,6 @@
 
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
-#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -52,7 +51,7 @@ void buildWarpStage(OpPassManager &pm, const PipelineOptions &options) {
 }
 
 void buildRingStage(OpPassManager &pm, const PipelineOptions &options) {
-  pm.addPass(arith::createArithExpandOpsPass());
+  pm.addPass(warp::createWarpExpandDivisions());
   pm.addPass(warp::createWarpExpandStores());
   pm.addPass(warp::createWarpExpandTileLoops());
   pm.addPass(createCanonicalizerPass());

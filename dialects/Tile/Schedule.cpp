@@ -31,6 +31,7 @@ const Field fields[] = {
     {"registers", Field::Integer, 24, 256, {}},
     {"raster", Field::Integer, 1, 256, {}},
     {"order", Field::Word, 0, 0, {"forward", "reverse"}},
+    {"scheduler", Field::Word, 0, 0, {"static", "dynamic"}},
     {"persistent", Field::Flag, 0, 0, {}},
     {"specialize", Field::Word, 0, 0, {"auto", "on", "off"}},
     {"warps", Field::Integer, 1, 32, {}},

@@ -134,13 +134,8 @@ public:
       order.rows = result.tiles / order.columns;
     }
     result.bytes = traffic.through();
-    // Tiles walk down a section of rows before the next column: sections whose streams fit L2, but
-    // not shorter than three rounds of the machine, or each CTA gets tiles of one length (measured:
-    // with one round a section, 0.64 of the speed).
     if (reverse && traffic.stream() > 0) {
-      double fits = machine.cacheBytes / (2 * traffic.stream());
-      double rounds = std::ceil(3 * machine.processors / order.columns);
-      result.raster = std::clamp<int64_t>(int64_t(std::max(fits, rounds)), 1, 64);
+      result.raster = sectionRows(order, result.stages);
       order.together = double(result.raster);
     }
     if (keep.empty())
@@ -157,6 +152,16 @@ public:
   }
 
 private:
+  /// Rows of tiles walked together, longest first, in equal sections: what fits L2, or four rounds of
+  /// the machine while four CTAs share a stream; longer with slots that hide DRAM (14 shapes).
+  int64_t sectionRows(const Traffic::Order &order, int64_t slots) const {
+    double fits = machine.cacheBytes / (2 * traffic.stream()), half = machine.processors / 2;
+    double rounds = std::min(4 * machine.processors / order.columns, half / 2);
+    double together = std::floor(slots > 2 ? half : std::max(fits, rounds));
+    double all = std::max(order.rows, 1.0);
+    return int64_t(std::ceil(all / std::ceil(all / std::clamp(together, 1.0, half))));
+  }
+
   double rows(double whole) const { return takesTurns ? whole : whole / replicas; }
 
   /// A replica counts the slots of the tiles that it leaves out before the first one: all tiles
@@ -318,10 +323,10 @@ private:
     // Work of the warps runs beside a product only if no other replica waits for the turn. Products
     // and other work overlap across replicas; a warpgroup alone overlaps with itself only where it
     // waits (measured: 1, 2 and 3 warpgroups).
-    double apart = takesTurns ? 1 : alone ? 0.6 : replicas == 2 ? 0.2 : 0.13;
+    double apart = takesTurns ? 1 : alone ? 0.6 : replicas == 2 ? 0.2 : 0.25;
     double products = body.products + wait;
     double together = std::max(products, body.other) + apart * std::min(products, body.other);
-    return std::max({together, copies, machine.copyLatency / slots}) * (slots == 1 ? 1.1 : 1);
+    return std::max({together, copies, machine.copyLatency / slots}) * (slots == 1 ? 1.35 : 1);
   }
 
   void one(Operation *op, Cost &cost) {

@@ -10,6 +10,7 @@
 
 #include "dialects/NV/NV.h"
 #include "dialects/Tile/Tile.h"
+#include "dialects/Warp/Warp.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/PatternMatch.h"
@@ -59,13 +60,21 @@ struct LowerScatter : OpRewritePattern<ScatterOp> {
   }
 };
 
-/// Only reductions: the values before are not asked for.
+/// Reductions, of which the values before are not asked for; and counters in a role of one thread.
 struct LowerAtomic : OpRewritePattern<AtomicOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(AtomicOp op, PatternRewriter &rewriter) const override {
-    if (!op->use_empty())
-      return failure();
+    if (!op->use_empty()) {
+      auto role = op->getParentOfType<warp::RoleOp>();
+      bool counter = op.getKind() == ReduceKind::Add && !op.getMask() && role &&
+                     role.getWarps() == 1 && !isa<RankedTensorType>(op.getType());
+      if (!counter)
+        return failure();
+      rewriter.replaceOpWithNewOp<nv::AtomicAddOp>(op, op.getType(), op.getPointer(),
+                                                   wide(rewriter, op.getOffset()), op.getValue());
+      return success();
+    }
     nv::GlobalReduceOp::create(rewriter, op.getLoc(), static_cast<nv::ReduceKind>(op.getKind()),
                                op.getValue(), op.getPointer(), wide(rewriter, op.getOffset()),
                                op.getMask());
@@ -142,7 +151,9 @@ struct LowerToNV : tileloom::tile::impl::TileLowerToNVBase<LowerToNV> {
     getOperation()->walk([&](Operation *op) {
       if (isa_and_present<TileDialect>(op->getDialect()) && !isa<ReboxOp>(op)) {
         op->emitOpError(isa<AtomicOp>(op)
-                            ? "result: expected no use of the values before, found one"
+                            ? "result: expected a use of the value before only of an addition to one element "
+                              "without mask, in a kernel that loads tiles through descriptors; "
+                              "found another"
                             : "expected to be lowered by now; it has no form in registers");
         signalPassFailure();
       }

@@ -8,6 +8,7 @@
 // - copies through descriptors are issued by one thread and run ahead of all that uses them:
 // `load`.
 //   A kernel without them has enough bytes in flight from many CTAs an SM, and is not specialised;
+//   Scalar counters that hand out values (an atomic whose result is used) are that thread's too;
 // - Hopper's products write registers, so the warps that own the sums issue them, and do all that
 //   is done with the sums: `math`. Blackwell's are issued by one thread and write tensor memory:
 //   `mma` and `math`.
@@ -33,6 +34,12 @@ using namespace mlir;
 using namespace tileloom;
 
 namespace {
+
+/// An atomic on one element whose value before is asked for: only one thread may ask.
+bool drawsScalar(Operation *op) {
+  auto atomic = dyn_cast<tile::AtomicOp>(op);
+  return atomic && !atomic->use_empty() && !isa<RankedTensorType>(atomic.getType());
+}
 
 LogicalResult partition(func::FuncOp function, bool tensorMemory) {
   auto schedule = function->getAttrOfType<tile::ScheduleAttr>(tile::scheduleAttrName);
@@ -74,7 +81,7 @@ LogicalResult partition(func::FuncOp function, bool tensorMemory) {
   }
   function->setAttr(rolesAttrName, builder.getArrayAttr(names));
   function.walk([&](Operation *op) {
-    if (isa<tile::LoadOp>(op))
+    if (isa<tile::LoadOp>(op) || (roles && drawsScalar(op)))
       op->setAttr(inAttrName, name(loadRole));
     else if (isa<tile::DotOp>(op))
       op->setAttr(inAttrName, name(tensorMemory ? mmaRole : mathRole));

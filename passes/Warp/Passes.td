@@ -57,6 +57,11 @@ def WarpSliceColumns : Pass<"warp-slice-columns"> {
     Option<"keptRegisters", "kept-registers", "int64_t", "128", "Registers of a thread for tiles that are kept whole">];
 }
 
+def WarpExpandDivisions : Pass<"warp-expand-divisions"> {
+  let summary = "Expand divisions that round up or down into plain arithmetic";
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def WarpExpandStores : Pass<"warp-expand-stores"> {
   let summary = "Expand warp.store into ring operations, a local store and a TMA store";
   let dependentDialects = ["::tileloom::nv::NVDialect"];

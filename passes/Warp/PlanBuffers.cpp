@@ -3,9 +3,10 @@
 // In: roles with rings of depth 1. Out: rings that feed innermost loops as deep as shared memory
 // allows (or as the schedule says), and a register budget for each role.
 //
-// What is loaded once for a loop keeps one slot: a second one only hides the turn from tile to
-// tile. The rest of shared memory goes to the loop's rings, all equally deep, up to the depth at
-// which the copies' latency is hidden several times.
+// The loop's rings come first, all equally deep, up to the depth at which the copies' latency is
+// hidden several times. What is loaded once for a loop has one slot, and a second one where memory
+// is left: it hides the turn from tile to tile, as the next tile's copy need not wait for the last
+// product that reads this one's.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -14,6 +15,7 @@
 #include "dialects/NV/NV.h"
 #include "dialects/Tile/Tile.h"
 #include "dialects/Warp/Warp.h"
+#include "passes/Warp/ValueRing.h"
 #include "tileloom/Schedule/Limits.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -38,6 +40,9 @@ int64_t slotBytes(BufferType type) {
   return bytes;
 }
 
+/// What a value of 16 bytes takes (slots begin at multiples of 128 bytes).
+constexpr int64_t valueSlotBytes = 128;
+
 /// Loops around the acquires of a buffer's rings, without the loop over tiles.
 int64_t loopsAround(BufferOp buffer) {
   int64_t deepest = 0;
@@ -52,6 +57,20 @@ int64_t loopsAround(BufferOp buffer) {
   return deepest;
 }
 
+bool isInTileLoop(BufferOp buffer) {
+  for (Operation *ring : buffer.getBuffer().getUsers())
+    for (Operation *user : ring->getUsers())
+      if (user->getParentOfType<ForEachTileOp>())
+        return true;
+  return false;
+}
+
+void setDepth(BufferOp buffer, int64_t depth) {
+  BufferType type = buffer.getBuffer().getType();
+  buffer.getBuffer().setType(
+      BufferType::get(type.getContext(), depth, type.getViews(), type.getSpace()));
+}
+
 /// Replicas that take tiles in turn each need a slot of what is loaded once a tile: the parity of
 /// one barrier does not tell a replica whether its own tile has come or still the one before.
 void giveReplicasSlots(func::FuncOp function) {
@@ -63,8 +82,7 @@ void giveReplicasSlots(func::FuncOp function) {
     BufferType type = buffer.getBuffer().getType();
     int64_t replicas = acquire->getParentOfType<RoleOp>().getReplicas();
     if (!buffer.getPerReplica() && type.getSpace() == Space::Smem && type.getDepth() < replicas)
-      buffer.getBuffer().setType(
-          BufferType::get(type.getContext(), replicas, type.getViews(), type.getSpace()));
+      setDepth(buffer, replicas);
   });
 }
 
@@ -76,7 +94,9 @@ LogicalResult planDepths(func::FuncOp function, tile::ScheduleAttr schedule) {
     BufferType type = buffer.getBuffer().getType();
     if (type.getSpace() != Space::Smem)
       return;
-    if (loopsAround(buffer) > 0) {
+    if (isValueBuffer(type)) {
+      fixed += valueSlotBytes * type.getDepth();
+    } else if (loopsAround(buffer) > 0) {
       streams.push_back(buffer);
       perStage += slotBytes(type);
     } else {
@@ -96,11 +116,19 @@ LogicalResult planDepths(func::FuncOp function, tile::ScheduleAttr schedule) {
            << " for the rest; "
            << (fit > 0 ? std::to_string(fit) + " stages would fit"
                        : std::string("use smaller tiles"));
-  for (BufferOp buffer : streams) {
+  for (BufferOp buffer : streams)
+    setDepth(buffer, depth);
+  int64_t left = sharedBytes - fixed - perStage * depth;
+  function.walk([&](BufferOp buffer) {
     BufferType type = buffer.getBuffer().getType();
-    buffer.getBuffer().setType(
-        BufferType::get(type.getContext(), depth, type.getViews(), type.getSpace()));
-  }
+    bool oncePerTile = type.getSpace() == Space::Smem && type.getDepth() == 1 &&
+                       !buffer.getPerReplica() && !isValueBuffer(type) && isInTileLoop(buffer) &&
+                       loopsAround(buffer) == 0;
+    if (!oncePerTile || slotBytes(type) > left)
+      return;
+    left -= slotBytes(type);
+    setDepth(buffer, 2);
+  });
   return success();
 }
 
@@ -130,8 +158,7 @@ LogicalResult planTensorMemory(func::FuncOp function) {
     if (columns + width(type) > columnsOfSM)
       continue;
     columns += width(type);
-    buffer.getBuffer().setType(
-        BufferType::get(type.getContext(), 2, type.getViews(), type.getSpace()));
+    setDepth(buffer, 2);
   }
   return success();
 }

@@ -10,6 +10,7 @@ from programs import FOLDER
 from tileloom import schedule, sim
 from tileloom.dispatch import facts
 from tileloom.frontend.generate import generate
+from tileloom.kernels.attention import attention_kernel
 from tileloom.kernels.gemm import gemm_kernel
 from tileloom.runtime.errors import TileloomError
 
@@ -58,8 +59,20 @@ def test_unknown_numbers_are_guessed():
 
 
 def test_causal_sections():
-    """Rows of tiles that are walked together: three rounds of the machine at the least, what fits L2 at the most."""
+    """Rows of tiles that are walked together: four rounds of the machine or what fits L2, in sections of one length."""
     assert gemm(4096, 4096, 4096).raster == 0, "the order of equal tiles does not matter"
+    signature = "bf16", (None, None, None, 128)
+    known = {p.name: facts.of_signature(p, signature, p.name) for p in attention_kernel.parameters if p.name in "qkvo"}
+    known |= {"lse": facts.constant(None), "scale": facts.constant(0.1), "CAUSAL": facts.constant(True)}
+    for batch, length, heads, d, most in ((8, 2048, 16, 128, 33), (4, 4096, 16, 128, 16), (2, 8192, 16, 128, 8), (3, 4096, 11, 128, 16)):
+        arguments = {name: facts.Tensor(tl.bfloat16, (batch, length, heads, d), (length * heads * d, heads * d, d, 1), 0, 0) for name in "qkvo"}
+
+        def emit(constants):
+            return generate(attention_kernel, {**known, **{name: facts.constant(value) for name, value in constants.items()}}, None)
+        found = schedule.ranked(attention_kernel, {**arguments, "lse": None, "scale": 0.1, "CAUSAL": True}, emit, "sm_90a")
+        raster = next(prediction.raster for prediction, tiles, _ in found if tiles == {"BM": 128, "BN": 128})
+        sections = -(-batch * heads // raster)
+        assert most // 2 < raster <= most and batch * heads > (sections - 1) * raster and sections * raster - batch * heads < sections
 
 
 def choice(m, n, k):

@@ -41,6 +41,9 @@ inline constexpr llvm::StringLiteral equalAttrName = "nv.equal";
 /// On kernels: the extents of the grid, as recipe expressions (docs/recipe.md).
 inline constexpr llvm::StringLiteral gridAttrName = "nv.grid";
 
+/// On arguments that the runtime gives and not the user: bytes of a zeroed workspace.
+inline constexpr llvm::StringLiteral workspaceAttrName = "nv.workspace";
+
 /// CTAs that a kernel's launch wants on each SM at once (1 without a launch attribute).
 int64_t ctasPerSm(mlir::Operation *function);
 

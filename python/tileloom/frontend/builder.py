@@ -44,6 +44,7 @@ class Builder:
         self._location = None
         self.uses_program_id = False
         self.has_tile_loop = False
+        self.scheduler = None  # of the tile loop, if the program says
         self.depth = 0  # regions of control flow around the place
 
     # Locations ------------------------------------------------------------------------------------

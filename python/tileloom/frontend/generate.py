@@ -27,7 +27,6 @@ def generate(function, facts, schedule=None):
     with context.building(builder):
         try:
             values = {parameter.name: _value(parameter.name, facts[parameter.name], builder, static) for parameter in function.parameters}
-            attributes = ["tile.kernel", *schedule_attribute(schedule)]
         except ProgramError as error:
             raise CompilationError(str(error), *place) from None
         try:
@@ -37,6 +36,10 @@ def generate(function, facts, schedule=None):
         builder.at(*place)
         if result is not None:
             raise CompilationError("a kernel returns a value; needed a store to memory", *place)
+    try:
+        attributes = ["tile.kernel", *schedule_attribute(_with_scheduler(schedule, builder.scheduler))]
+    except ProgramError as error:
+        raise CompilationError(str(error), *place) from None
     builder.drop_unused()
     arguments = builder.ordered([parameter.name for parameter in function.parameters])
     text = builder.function(function.__name__, arguments, attributes, source.parameter_places())
@@ -65,6 +68,15 @@ def _value(name, fact, builder, static):
     binding = ("scalar", name)
     handle = builder.argument(binding, name, fact.dtype.mlir, divisibility)
     return tensor(handle, fact.dtype, host=("argument", binding) if fact.dtype.is_int() else None)
+
+
+def _with_scheduler(schedule, scheduler):
+    """The schedule with what tl.tiles(scheduler=...) says; a caller's own scheduler comes first."""
+    if scheduler is None:
+        return schedule
+    if isinstance(schedule, str):
+        return schedule if "scheduler" in schedule else f'{schedule}, scheduler = "{scheduler}"'.lstrip(", ")
+    return {"scheduler": scheduler, **(schedule or {})}
 
 
 def schedule_attribute(schedule):

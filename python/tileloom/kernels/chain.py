@@ -24,9 +24,8 @@ class Chain:
         return (batch, *self.shape[-2:], *self._operands) if self._steps else ()
 
     def step(self, function, *operands):
-        """function(value, *operands); operands: (name, number or tensor that broadcasts to the result). (name, tensor, None, True): the result
-        itself, of which each thread may read only what it writes, so that nothing is repeated."""
-        self._steps.append((function, tuple(self._operand(*operand) for operand in operands)))
+        """function(value, *operands); operands: (name, number or tensor that broadcasts to the result)."""
+        self._steps.append((function, tuple(self._operand(name, value) for name, value in operands)))
 
     def scale(self, name, value, axis):
         """Multiplies by a number, by a tensor of one element, or (axis -2, -1) by a vector of a factor for each row or column of the result."""
@@ -67,7 +66,7 @@ class Chain:
                        f"{f'to {most} ' if required < most else ''}arguments", f"{count}: the value{' and epilogue_args' if count > 1 else ''}")
         return function
 
-    def _operand(self, name, value, found=None, is_result=False):
+    def _operand(self, name, value, found=None):
         if arrays.is_number(value):
             self._operands += [float(value), None, None]
             return None
@@ -77,8 +76,11 @@ class Chain:
         shape, strides = ((fill,) * (rank - len(found.shape)) + tuple(own) for fill, own in ((1, found.shape), (0, found.strides)))
         arrays.require(len(shape) == rank and all(own in (1, wanted) for own, wanted in zip(shape, self.shape)), self.name, name,
                        f"has shape {list(found.shape)}", f"one that broadcasts to {list(self.shape)}")
-        along = [is_result or (extent > 1 and step != 0) for extent, step in zip(shape, strides)]
-        arrays.require(not along[-1] or strides[-1] == 1 or shape[-1] == 1, self.name, name, f"has strides {list(found.strides)}", "a last stride of 1")
+        # An extent of one that the result has, too, is no broadcast: where the operand is the result, only its owner may read the element.
+        missing = rank - len(found.shape)
+        along = [axis >= missing and extent == wanted and (extent == 1 or step != 0)
+                 for axis, (extent, step, wanted) in enumerate(zip(shape, strides, self.shape))]
+        arrays.require(not along[-1] or shape[-1] == 1 or strides[-1] == 1, self.name, name, f"has strides {list(found.strides)}", "a last stride of 1")
         self.tensors[name] = found
         batch = rank == 3 and along[0]
         self._operands += [value, strides[-2] if along[-2] else None, strides[0] if batch else None]

@@ -58,7 +58,6 @@ def gemm(a, b, out=None, *, alpha=1.0, beta=1.0, c=None, accumulate=False, scale
     arrays.require(all(step or extent < 2 for extent, step in zip(z.shape, z.strides)), name, "out", f"has strides {list(z.strides)}",
                    "an element of its own for each index")
     arrays.require(not (accumulate and c is not None), name, "c", "is given with accumulate", "one of the two")
-    accumulate, c = accumulate or c is out, None if c is out else c
     chain = Chain(name, z.shape)
     if alpha != 1.0:
         chain.step(multiply, ("alpha", alpha))
@@ -68,7 +67,7 @@ def gemm(a, b, out=None, *, alpha=1.0, beta=1.0, c=None, accumulate=False, scale
     ragged = z.strides[-1] == 1 and not arrays.fits(z, stored=True)
     result = out if ragged else arrays.boxed(out, z, fill=accumulate)
     if accumulate or c is not None:
-        added = ("out", result, None, True) if accumulate else ("c", c)
+        added = ("out" if accumulate else "c", result if accumulate else c)
         chain.step(*(add, added) if beta == 1.0 else (add_scaled, added, ("beta", beta)))
     if bias is not None:
         chain.step(add, ("bias", bias))
