@@ -131,8 +131,10 @@ private:
       (load->getParentOfType<scf::ForOp>() ? perStage : fixed) += bytesOf(load.getType());
     });
     double staging = 0;
-    kernel.walk([&](tile::StoreOp store) {
-      auto type = cast<RankedTensorType>(store.getValue().getType());
+    kernel.walk([&](Operation *store) {
+      if (!isa<tile::StoreOp, tile::StoreReduceOp>(store))
+        return;
+      auto type = cast<RankedTensorType>(store->getOperand(0).getType());
       double columns = type.getShape().back();
       double widest = piece ? double(piece) : 2048.0 / type.getElementTypeBitWidth();
       double share = std::min(1.0, widest / columns);
@@ -264,8 +266,8 @@ private:
     } else if (auto load = dyn_cast<tile::LoadOp>(op)) {
       cost.copies += bytesOf(load.getType());
       countTraffic(load);
-    } else if (auto store = dyn_cast<tile::StoreOp>(op)) {
-      cost.stores += bytesOf(store.getValue().getType());
+    } else if (isa<tile::StoreOp, tile::StoreReduceOp>(op)) {
+      cost.stores += bytesOf(op->getOperand(0).getType());
       countTraffic(op);
     } else if (auto gather = dyn_cast<tile::GatherOp>(op)) {
       cost.other += elements(gather.getType()) / 32;
