@@ -7,10 +7,13 @@
 // Roles follow from what an engine needs, not from what a kernel is:
 // - copies through descriptors are issued by one thread and run ahead of all that uses them:
 // `load`.
-//   A kernel without them has enough bytes in flight from many CTAs an SM, and is not specialised;
+//   A kernel without them has enough bytes in flight from many CTAs an SM, and is not specialised,
+//   unless it has products;
+// - operands of products that are read through pointers are written to shared memory by threads that
+//   run ahead, too: `gather` (OperandStaging.h);
 // - Hopper's products write registers, so the warps that own the sums issue them, and do all that
 //   is done with the sums: `math`. Blackwell's are issued by one thread and write tensor memory:
-//   `mma` and `math`.
+//   `mma` and `math`. Products too small for either, without copies, are mma.sync's in the one role.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -18,6 +21,7 @@
 
 #include "dialects/Tile/Tile.h"
 #include "dialects/Warp/Warp.h"
+#include "passes/Warp/OperandStaging.h"
 #include "passes/Warp/Projection.h"
 #include "tileloom/Schedule/Limits.h"
 
@@ -50,17 +54,19 @@ LogicalResult partition(func::FuncOp function, bool tensorMemory) {
   if (copies && specialize == "off")
     return function.emitOpError("schedule: specialize = \"off\" expected a kernel without tiles "
                                 "loaded through descriptors, found one: a role issues them");
-  bool roles = copies;
-  if (!roles && !dots.empty())
-    return dots.front().emitOpError("operands: expected a or b to be loaded through a descriptor, "
-                                    "found neither");
+  bool fit = llvm::all_of(dots, [&](tile::DotOp dot) { return fitsTensorCore(dot, tensorMemory); });
+  bool roles = copies || (!dots.empty() && fit);
 
   Builder builder(function.getContext());
   SmallVector<Attribute> names;
   auto name = [&](StringRef role) { return builder.getStringAttr(role); };
+  bool gathers = roles && stageOperands(function);
   if (roles) {
     names.push_back(name(mathRole));
-    names.push_back(name(loadRole));
+    if (copies)
+      names.push_back(name(loadRole));
+    if (gathers)
+      names.push_back(name(gatherRole));
     if (tensorMemory && !dots.empty())
       names.push_back(name(mmaRole));
   } else {
@@ -71,8 +77,8 @@ LogicalResult partition(func::FuncOp function, bool tensorMemory) {
     if (isa<tile::LoadOp>(op))
       op->setAttr(inAttrName, name(loadRole));
     else if (isa<tile::DotOp>(op))
-      op->setAttr(inAttrName, name(tensorMemory ? mmaRole : mathRole));
-    else if (isa<tile::StoreOp, tile::ScatterOp, tile::AtomicOp>(op))
+      op->setAttr(inAttrName, name(!roles ? mainRole : tensorMemory ? mmaRole : mathRole));
+    else if (isa<tile::StoreOp, tile::StoreReduceOp, tile::ScatterOp, tile::AtomicOp>(op))
       op->setAttr(inAttrName, name(roles ? mathRole : mainRole));
   });
   return success();

@@ -4,7 +4,8 @@
 // made in registers goes there too. Each is a storage with owners in turn, so each has a buffer and
 // rings like a loaded tile:
 // - a sum that a loop only adds to is the mma role's for the whole loop: free -> mma -> full ->
-// math;
+// math. It may start undefined or at zero: then the first product does not add, and after no iteration at
+// all the reader writes zeros first;
 // - a product without accumulator: the same, once an iteration;
 // - a sum that something else touches between products goes through registers:
 //   free -> math writes -> ready -> mma -> full -> math reads;
@@ -20,6 +21,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace tileloom::warp;
@@ -61,6 +63,15 @@ struct InRole {
 };
 } // namespace
 
+static bool isZero(Value value) {
+  return matchPattern(value, m_AnyZeroFloat()) || matchPattern(value, m_Zero());
+}
+
+/// The place of a loop's value that is a product's accumulator.
+static unsigned carriedIndex(tile::DotOp dot) {
+  return cast<BlockArgument>(dot.getAcc()).getArgNumber() - 1;
+}
+
 /// The loop that does nothing with the product's sum but carry it, if there is one.
 static scf::ForOp carryingLoop(tile::DotOp dot) {
   auto carried = dyn_cast_or_null<BlockArgument>(dot.getAcc());
@@ -70,7 +81,8 @@ static scf::ForOp carryingLoop(tile::DotOp dot) {
   unsigned index = carried.getArgNumber() - 1;
   bool own = carried.hasOneUse() && dot.getResult().hasOneUse() &&
              loop.getYieldedValues()[index] == dot.getResult() &&
-             loop.getInitArgs()[index].getDefiningOp<ub::PoisonOp>();
+             (loop.getInitArgs()[index].getDefiningOp<ub::PoisonOp>() ||
+              (!dot.getUseAcc() && isZero(loop.getInitArgs()[index])));
   return own ? loop : scf::ForOp();
 }
 
@@ -86,7 +98,7 @@ LogicalResult ProductLowering::lowerToTensorMemory(tile::DotOp dot) {
   FailureOr<Value> right = memoryOf(builder, dot.getB());
   if (failed(right))
     return dot.emitOpError(
-        "b: expected a tile loaded through a descriptor, found one computed in registers");
+        "b: expected a tile in shared memory, found one computed in registers");
 
   // Operand A.
   FailureOr<Value> left = memoryOf(builder, dot.getA());
@@ -124,6 +136,9 @@ LogicalResult ProductLowering::lowerToTensorMemory(tile::DotOp dot) {
     builder.setInsertionPoint(dot);
     if (loop)
       accumulate = dot.getUseAcc();
+    if (loop && !accumulate)
+      accumulate = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
+                                         loop.getInductionVar(), loop.getLowerBound());
   }
   if (!accumulate)
     accumulate = arith::ConstantIntOp::create(builder, loc, dot.getAcc() ? 1 : 0, 1);
@@ -135,12 +150,20 @@ LogicalResult ProductLowering::lowerToTensorMemory(tile::DotOp dot) {
   issuer.give(token, full, ReleaseKind::Tcgen05);
   InRole reader{builder, loc, math};
   auto [readToken, source] = reader.take(full, sum);
+  if (loop && !loop.getInitArgs()[carriedIndex(dot)].getDefiningOp<ub::PoisonOp>()) {
+    // No product has written a sum that had none.
+    Value none = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge,
+                                       loop.getLowerBound(), loop.getUpperBound());
+    auto branch = scf::IfOp::create(builder, loc, none, /*withElseRegion=*/false);
+    OpBuilder inside = branch.getThenBodyBuilder();
+    InRole{inside, loc, math}.make<nv::TmemStoreOp>(loop.getInitArgs()[carriedIndex(dot)], source);
+  }
   auto value = reader.make<nv::TmemLoadOp>(Type(d), source);
   reader.give(readToken, free, ReleaseKind::Generic);
 
   ends[dot] = product;
   if (loop) {
-    unsigned index = cast<BlockArgument>(dot.getAcc()).getArgNumber() - 1;
+    unsigned index = carriedIndex(dot);
     loop.getResult(index).replaceAllUsesWith(value.getResult());
     // Nothing needs what the loop carries any more; it carries it unchanged.
     loop.getBody()->getTerminator()->setOperand(index, loop.getRegionIterArgs()[index]);

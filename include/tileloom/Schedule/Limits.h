@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 namespace tileloom::schedule {
 
@@ -34,6 +35,19 @@ inline constexpr int64_t narrowRegisters = 24;
 inline int64_t wideRegisters(int64_t groups) {
   constexpr int64_t pool = 65536, most = 240;
   return std::min(most, (pool - 128 * narrowRegisters) / (128 * groups) / 8 * 8);
+}
+
+/// Registers of a thread of `groups` warpgroups with products, and of one warpgroup that gathers
+/// their operands; beside them perhaps narrow roles.
+inline std::pair<int64_t, int64_t> gatherRegisters(int64_t groups, bool narrow) {
+  constexpr int64_t most = 240, least = 96;
+  // What the launch gives each thread (nv-assign-warps), for all warpgroups.
+  int64_t all = groups + 1 + narrow;
+  int64_t pool = std::min<int64_t>(255, 65536 / (128 * all)) / 8 * 8 * all;
+  if (narrow)
+    pool -= narrowRegisters;
+  int64_t gather = std::clamp(pool - most * groups, least, most);
+  return {std::min(most, (pool - gather) / groups / 8 * 8), gather / 8 * 8};
 }
 
 } // namespace tileloom::schedule
