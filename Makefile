@@ -49,6 +49,7 @@ gpu-test:
 # The hand-written programs beside known PTX: bench/programs.py --reference DIR.
 bench:
 	$(PYTHON) bench/language.py --repeats 11 --json bench/results/h200-language.json
+	$(PYTHON) bench/gemm.py --json bench/results/h200-gemm.json --plot bench/results/h200-gemm
 	$(PYTHON) bench/programs.py --json bench/results/h200-programs.json
 	$(PYTHON) bench/launch.py
 

@@ -3,10 +3,10 @@
 
     bench/agreement.py --sim sim.npz                 run all cases in the simulator (needs $TILELOOM_LIBRARY)
     bench/agreement.py --gpu gpu.npz                 run them on the GPU (needs NumPy and the driver only)
-    bench/agreement.py --compare sim.npz gpu.npz [--markdown docs/simulator-agreement.md]
+    bench/agreement.py --compare sim.npz gpu.npz [--markdown docs/simulator-agreement.md] [--record bench/results/h200-agreement.json]
     bench/agreement.py --list | --ptx FOLDER         names; the PTX of every case
 
---only REGEX picks cases. The inputs come from seeded generators: both machines make the same. The GPU cases run in a child process that is
+--record keeps digests of the GPU's outputs, to which test/python/test_sim_agreement.py holds the simulator. --only REGEX picks cases. The inputs come from seeded generators: both machines make the same. The GPU cases run in a child process that is
 started anew behind a case that hangs (--limit seconds) or faults. A finding of the simulator is a failure of its run.
 """
 
@@ -58,11 +58,11 @@ def simulate(options):
         start = time.time()
         try:
             outputs, text = simulator.run(case, "none" if case.family == "dots" else "all")
-            results[case.name] = case.reduce(outputs)
+            results[case.name] = f"refused: {text}" if case.refused and text else case.reduce(outputs)
         except Exception as error:
             results[case.name], text = f"refused: {error}", str(error)
-        failed += bool(text)
-        print(f"{'FOUND' if text else 'ok':6}{case.name} {time.time() - start:.1f} s {text[:600]}", flush=True)
+        failed += bool(text) != case.refused
+        print(f"{'FOUND' if bool(text) != case.refused else 'ok':6}{case.name} {time.time() - start:.1f} s {text[:600]}", flush=True)
     save(options.sim, results, "simulator")
     print(f"{len(results)} cases, {failed} with findings or refused")
     return failed > 0
@@ -138,7 +138,8 @@ def measure(options):
                 print("the child process made no progress", file=sys.stderr)
                 return 1
     save(options.gpu, results, device)
-    bad = [name for name, r in results.items() if isinstance(r, str)]
+    refused = {case.name for case in all_cases(options.only, made=False) if case.refused}
+    bad = [name for name, r in results.items() if isinstance(r, str) != (name in refused)]
     print(f"{len(results)} cases on {device}, {len(bad)} failed: {' '.join(bad)}")
     return bool(bad)
 
@@ -160,6 +161,9 @@ def compare(options):
     rows, failed, values = [], 0, 0
     for case in all_cases(options.only, made=False):
         s, m = simulated.get(case.name, "not run"), measured.get(case.name, "not run")
+        if case.refused and isinstance(s, str) and isinstance(m, str):
+            rows.append((case, 0, "both refuse"))
+            continue
         if isinstance(s, str) or isinstance(m, str):
             failed += 1
             text = f"**not compared**: simulator: {s if isinstance(s, str) else 'ok'}; GPU: {m if isinstance(m, str) else 'ok'}"
@@ -181,6 +185,9 @@ def compare(options):
                         print("   ", i, tuple(int(v) for v in at), hex(int(x[tuple(at)])), hex(int(y[tuple(at)])))
                     if x.ndim == 2:
                         print("    differing by row:", dict(zip(*[v.tolist() for v in np.unique(np.argwhere(x != y)[:, 0], return_counts=True)])))
+    if options.record:
+        from agreement import record
+        print(f"{record.write(options.record, all_cases(options.only, made=False), measured, device)} cases recorded")
     if options.markdown:
         with open(options.markdown, "w") as file:
             file.write(HEAD.format(device=device, count=len(rows), values=f"{values:,}"))
@@ -201,6 +208,7 @@ def main():
     parser.add_argument("--gpu")
     parser.add_argument("--compare", nargs=2, metavar=("SIM", "GPU"))
     parser.add_argument("--markdown")
+    parser.add_argument("--record")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--ptx", metavar="FOLDER")
     parser.add_argument("--only", default="")

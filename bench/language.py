@@ -9,9 +9,7 @@ graphs of one launch, interleaved, with the L2 cache flushed before each; median
 
 import argparse
 import concurrent.futures
-import datetime
 import functools
-import json
 import math
 import os
 import re
@@ -24,11 +22,8 @@ sys.path.insert(0, os.path.join(ROOT, "bench"))
 
 import torch  # noqa: E402
 from tileloom import kernels  # noqa: E402
-from programs import check, relative_error  # noqa: E402
+from measure import GEMM_SHAPES, Records, check, relative_error  # noqa: E402
 
-GEMM_SHAPES = [(8192, 8192, 8192), (4096, 4096, 4096), (16384, 16384, 16384)]
-GEMM_SHAPES += [(m, n, k) for m in (4096, 128, 64)
-                for n, k in ((7168, 2048), (2112, 7168), (24576, 1536), (32768, 512), (7168, 16384), (4096, 7168))]
 ATTENTION_SHAPES = [(b, s, h, h, d) for d, h in ((128, 16), (64, 32), (256, 8))
                     for b, s in ((16, 1024), (8, 2048), (4, 4096), (2, 8192), (1, 16384)) if d == 128 or s != 2048]
 ATTENTION_SHAPES += [(2, 8192, 32, 8, 128)]
@@ -54,58 +49,10 @@ def name_of(candidate):
     return "x".join(map(str, tile)) + "".join(f" {key}={value}" for key, value in schedule.items())
 
 
-def median_times(functions, repeats):
-    """Milliseconds by name: replays of one captured launch each, so that no host is measured; interleaved, L2 flushed before each."""
-    flush = torch.empty(256 << 20, dtype=torch.uint8, device="cuda")
-    graphs, events = {}, {name: [] for name in functions}
-    side = torch.cuda.Stream()
-    for name, function in functions.items():
-        side.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(side):
-            for _ in range(2):
-                function()
-        torch.cuda.current_stream().wait_stream(side)
-        torch.cuda.synchronize()
-        graphs[name] = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graphs[name]):
-            function()
-        for _ in range(2):
-            graphs[name].replay()
-    for _ in range(repeats):
-        for name, graph in graphs.items():
-            flush.zero_()
-            start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-            start.record()
-            graph.replay()
-            end.record()
-            events[name].append((start, end))
-    torch.cuda.synchronize()
-    return {name: sorted(a.elapsed_time(b) for a, b in pairs)[len(pairs) // 2] for name, pairs in events.items()}
-
-
-class Bench:
+class Bench(Records):
     def __init__(self, arguments):
-        self.repeats, self.search, self.rows, self.ratios, self.choices = arguments.repeats, arguments.search, [], {}, {}
-
-    def record(self, work, shape, flops, bytes_, functions, errors, peer, quiet=()):
-        times = median_times(functions, self.repeats)
-        for name, ms in times.items():
-            impl, _, variant = name.partition(":")
-            self.rows.append({"work": work, "shape": shape, "impl": impl, **({"schedule": variant} if variant else {}), "ms": ms,
-                              "tflops": flops / ms / 1e9 if flops else None, "gbps": bytes_ / ms / 1e6 if bytes_ else None,
-                              "err": errors.get(name)})
-        ours = times["tileloom"]
-        speed = f"{flops / ours / 1e9:.0f} TFLOP/s" if flops else f"{bytes_ / ours / 1e6:.0f} GB/s"
-        text = f"{work} {shape}: {speed}"
-        for other in (peer,) if isinstance(peer, str) else peer:
-            if other in times:
-                self.ratios.setdefault((work, other), []).append(times[other] / ours)
-                text += f", {times[other] / ours:.3f} x {other}"
-        searched = sorted((ms, name) for name, ms in times.items() if name.startswith("tileloom:"))
-        if searched:
-            self.choices.setdefault(work, []).append(ours / min(ours, searched[0][0]))
-            text += "; best " + ", ".join(f"{name[9:]} {ours / ms:.3f}" for ms, name in searched[:4])
-        print(text, flush=True)
+        super().__init__(arguments.repeats)
+        self.search = arguments.search
 
     def gemm(self, m, n, k):
         a, b = (torch.randn(rows, k, device="cuda", dtype=torch.bfloat16) for rows in (m, n))
@@ -267,16 +214,9 @@ def main():
                 failures += 1
                 print(f"{name} {shape}: {type(error).__name__}: {str(error)[:600]}", flush=True)
             torch.cuda.empty_cache() if name == "gemm" and shape[0] > 8192 else None
-    for (kind, peer), ratios in bench.ratios.items():
-        print(f"{kind}: geometric mean {math.exp(sum(map(math.log, ratios)) / len(ratios)):.3f} x {peer}, lowest {min(ratios):.3f}, {len(ratios)} shapes")
-    for kind, choices in bench.choices.items():
-        print(f"{kind}: the model's choice takes {math.exp(sum(map(math.log, choices)) / len(choices)):.3f} x the best of the search, {max(choices):.3f} at worst")
+    bench.summary()
     if arguments.json:
-        with open(arguments.json, "w") as file:
-            json.dump({"machine": torch.cuda.get_device_name(), "driver": os.popen("nvidia-smi --query-gpu=driver_version --format=csv,noheader").read().strip(),
-                       "versions": {"torch": torch.__version__, "cuda": torch.version.cuda, "cudnn": torch.backends.cudnn.version()},
-                       "date": datetime.date.today().isoformat(), "command": "bench/language.py " + " ".join(sys.argv[1:]),
-                       "rows": bench.rows}, file, indent=1)
+        bench.write(arguments.json, "language.py")
     return 1 if failures else 0
 
 

@@ -24,6 +24,8 @@ import torch  # noqa: E402
 from tileloom import compiler  # noqa: E402
 from tileloom.runtime import Kernel  # noqa: E402
 
+from measure import check, relative_error  # noqa: E402
+
 GEMM = {  # program: rows and columns of a tile, name of the reference
     "gemm_cooperative": (128, 256, "gemm_cooperative_128x256"),
     "gemm_pingpong": (64, 256, "gemm_pingpong_64x256"),
@@ -72,18 +74,6 @@ def median_times(functions, repeats):
             events[name].append((start, end))
     torch.cuda.synchronize()
     return {name: sorted(a.elapsed_time(b) for a, b in pairs)[len(pairs) // 2] for name, pairs in events.items()}
-
-
-def relative_error(found, wanted):
-    if torch.isnan(found).any():
-        return math.nan
-    return ((found.double() - wanted.double()).norm() / wanted.double().norm()).item()
-
-
-def check(name, shape, error, limit):
-    if not error <= limit:
-        raise SystemExit(f"{name} {shape}: relative error {error}; needed at most {limit}")
-    return error
 
 
 class Bench:

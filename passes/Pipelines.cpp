@@ -14,7 +14,6 @@
 
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
-#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -28,6 +27,7 @@ void buildTileStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createInlinerPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addPass(tile::createTileCheckCopies());
   pm.addPass(tile::createTileAssignSchedule({options.chip}));
   pm.addPass(tile::createTileFoldZeroInit());
   pm.addPass(tile::createTileNormalizeShapes());
@@ -46,10 +46,12 @@ void buildWarpStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(tile::createTileLowerToNV());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addPass(warp::createWarpSliceColumns());
+  pm.addPass(warp::createWarpSliceResults());
 }
 
 void buildRingStage(OpPassManager &pm, const PipelineOptions &options) {
-  pm.addPass(arith::createArithExpandOpsPass());
+  pm.addPass(warp::createWarpExpandDivisions());
   pm.addPass(warp::createWarpExpandStores());
   pm.addPass(warp::createWarpExpandTileLoops());
   pm.addPass(createCanonicalizerPass());
@@ -65,6 +67,7 @@ void buildNVStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(nv::createNVCheckTarget({options.chip}));
   pm.addPass(nv::createNVResolveBoxes());
   pm.addPass(nv::createNVAssignTensorMemory());
+  pm.addPass(nv::createNVMarkEqual());
   pm.addPass(nv::createNVAssignLayouts());
   pm.addPass(nv::createNVInsertFences());
   pm.addPass(nv::createNVInsertTcgen05Fences());
@@ -75,6 +78,7 @@ void buildNVStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(nv::createNVAssignWarps());
   pm.addPass(nv::createNVAllocateTensorMemory());
   pm.addPass(nv::createNVAllocateShared());
+  pm.addPass(nv::createNVPlanRegisters());
   pm.addPass(nv::createNVHoistDescriptors({options.chip}));
   pm.addPass(nv::createNVWriteReport());
 }

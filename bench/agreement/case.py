@@ -21,14 +21,14 @@ class Case:
 
     tolerance: {array index among outputs: rule}, where no rule means equal bits. A rule is ("ulp", n) or ("relative", r) or
     ("absolute", a) on the float type of the array; ("either", r, a): relative or absolute.
-    question: for cases that ask the hardware what no document says.
+    question: for cases that ask the hardware what no document says. refused: both are to end with an error.
     """
 
     def __init__(self, name, family, ptx, arguments, outputs, grid=1, block=32, cluster=1, shared=0, tolerance=None, question=None,
-                 entry="k"):
+                 entry="k", refused=False):
         self.name, self.family, self.ptx, self.arguments, self.outputs = name, family, ptx, arguments, outputs
         self.grid, self.block, self.cluster, self.shared = grid, block, cluster, shared
-        self.tolerance, self.question, self.entry = tolerance or {}, question, entry
+        self.tolerance, self.question, self.entry, self.refused = tolerance or {}, question, entry, refused
 
     def reduce(self, outputs):
         """What is kept of the outputs (cases of many values keep digests)."""
@@ -38,7 +38,7 @@ class Case:
 class Deferred:
     """A case that is made when it is needed: `make()` gives the Case."""
 
-    tolerance = {}
+    tolerance, refused = {}, False
 
     def __init__(self, name, family, question, make):
         self.name, self.family, self.question, self.make = name, family, question, make
@@ -82,7 +82,7 @@ def elementwise(name, family, operations, inputs, bits=32, out_bits=32, toleranc
 def f32_values(rng, n):
     """Bit patterns of f32: a third random bits, a third of moderate size, the rest special values and their neighbours."""
     special = np.array([0, 1, 2, 0x7FFFFF, 0x800000, 0x800001, 0x3F800000, 0x3F7FFFFF, 0x3F800001, 0x40000000, 0x7F7FFFFF, 0x7F800000,
-                        0x7F800001, 0x7FC00000, 0x7FFFFFFF, 0x4B000000, 0x4B800000, 0x4F000000, 0x4EFFFFFF, 0x5F000000, 0x3F000000,
+                        0x7F800001, 0x7FC00000, 0x7FFFFFFF, 0x7FA57A80, 0x7FE51234, 0x4B000000, 0x4B800000, 0x4F000000, 0x4EFFFFFF, 0x5F000000, 0x3F000000,
                         0x3FC00000, 0x40200000, 0x33800000, 0x34000000, 0x38800000, 0x387FFFFF, 0x477FE000, 0x477FF000], np.uint32)
     special = np.concatenate([special, special | 0x80000000])
     moderate = (rng.standard_normal(n) * np.exp2(rng.integers(-12, 12, n))).astype(np.float32).view(np.uint32)
@@ -93,7 +93,7 @@ def f32_values(rng, n):
 def f64_values(rng, n):
     moderate = (rng.standard_normal(n) * np.exp2(rng.integers(-12, 12, n))).view(np.uint64)
     special = np.array([0, 1, 0xFFFFFFFFFFFFF, 0x10000000000000, 0x3FF0000000000000, 0x7FEFFFFFFFFFFFFF, 0x7FF0000000000000,
-                        0x7FF8000000000000, 0x4330000000000000, 0x43E0000000000000, 0x41E0000000000000, 0x36A0000000000000,
+                        0x7FF8000000000000, 0x7FF0000000000001, 0x7FF4123456789ABC, 0x7FFC0FEDCBA98765, 0x4330000000000000, 0x43E0000000000000, 0x41E0000000000000, 0x36A0000000000000,
                         0x380FFFFFE0000000, 0x47EFFFFFF0000000], np.uint64)
     special = np.concatenate([special, special | np.uint64(1 << 63)])
     choice = rng.integers(0, 3, n)

@@ -112,6 +112,8 @@ def make_mma_sync(name, shape, td, ta, tb, count, extra, family):
     body += "".join(f"\tst.global.b32 [%rd3+{4 * i}], {r};\n" for i, r in enumerate(registers[2]))
     parameters = ["x", "y", "z", "out"]
     text = kernel(body, parameters)
+    if ta in ("e4m3", "e5m2") and (td == "f16" or k == 16):
+        text = text.replace(".version 8.6", ".version 8.7")
     if family == "dots":
         return Dots(name, family, text, [a, b, c, out], [out], grid=count // 8, block=256, rows=min(64, count // 8))
     return Case(name, family, text, [a, b, c, out], [out], grid=count // 8, block=256)
@@ -122,7 +124,9 @@ MMA_TYPES = ([("m16n8k16", d, t, t, "") for d, t in (("f16", "f16"), ("f32", "f1
              [("m16n8k4", "f32", "tf32", "tf32", "")] +
              [("m16n8k32", d, a, b, "") for d in ("f32",) for a in ("e4m3", "e5m2") for b in ("e4m3", "e5m2")] +
              [("m16n8k32", "s32", a, b, s) for a in ("s8", "u8") for b in ("s8", "u8") for s in ("", ".satfinite")])
-MMA_SMALL = ([("m16n8k16", "s32", "s8", "u8", ".satfinite"), ("m8n8k16", "s32", "s8", "s8", ""), ("m16n8k64", "s32", "s4", "u4", ""),
+MMA_SMALL = ([("m16n8k16", "f32", "e4m3", "e5m2", ""), ("m16n8k16", "f16", "e5m2", "e4m3", ""), ("m16n8k32", "f16", "e4m3", "e4m3", ""),
+              ("m16n8k32", "f16", "e5m2", "e4m3", "")] +
+             [("m16n8k16", "s32", "s8", "u8", ".satfinite"), ("m8n8k16", "s32", "s8", "s8", ""), ("m16n8k64", "s32", "s4", "u4", ""),
               ("m16n8k32", "s32", "u4", "u4", ".satfinite"), ("m8n8k32", "s32", "s4", "s4", ""), ("m16n8k256", "s32", "b1", "b1", ".and.popc"),
               ("m16n8k128", "s32", "b1", "b1", ".xor.popc"), ("m8n8k4", "f64", "f64", "f64", ""), ("m16n8k4", "f64", "f64", "f64", ""),
               ("m16n8k8", "f64", "f64", "f64", ""), ("m16n8k16", "f64", "f64", "f64", "")])
@@ -179,7 +183,7 @@ def make_wgmma(name, n, td, ta, tb, count, a_registers=False, a_major=0, b_major
     accumulators = ", ".join(f"%r{30 + i}" for i in range(rc))
     a_text = "{%r20, %r21, %r22, %r23}" if a_registers else "%rd10"
     tail = "" if td == "s32" else f", {signs[0]}, {signs[1]}" + ("" if bits != 16 else f", {b_major}" if a_registers else f", {a_major}, {b_major}")
-    sat = ".satfinite" if satfinite else ""
+    sat = ".satfinite" if satfinite else ".and.popc" if ta == "b1" else ""
     body += (f"\twgmma.fence.sync.aligned;\n\twgmma.mma_async.sync.aligned.m64n{n}k{k}{'' if td == 's32' else ''}.{td}.{ta}.{tb}{sat} {{{accumulators}}}, {a_text}, %rd11, {scale_d}{tail};\n"
              "\twgmma.commit_group.sync.aligned;\n\twgmma.wait_group.sync.aligned 0;\n")
     body = body.replace(f".{td}.{ta}.{tb}.satfinite", f".satfinite.{td}.{ta}.{tb}") if satfinite else body
@@ -206,6 +210,9 @@ def cases():
         yield wgmma(f"wgmma_{td}_{ta}_{tb}", 64, td, ta, tb, 4)
     for td, ta, tb in (("f32", "bf16", "bf16"), ("f16", "f16", "f16"), ("f32", "tf32", "tf32"), ("f32", "e4m3", "e5m2"), ("s32", "s8", "u8")):
         yield wgmma(f"wgmma_a_in_registers_{td}_{ta}", 96, td, ta, tb, 4, a_registers=True)
+    for n, swizzle in ((24, 0), (64, 128), (256, 32)):
+        yield wgmma(f"wgmma_b1_n{n}", n, "s32", "b1", "b1", 4, swizzle=swizzle)
+    yield wgmma("wgmma_a_in_registers_b1", 96, "s32", "b1", "b1", 4, a_registers=True)
     for n in (8, 24, 104, 176, 256):
         yield wgmma(f"wgmma_n{n}", n, "f32", "f16", "f16", 4)
     for a_major, b_major in ((0, 1), (1, 0), (1, 1)):

@@ -76,6 +76,14 @@ def atomics():
         body += f"\tatom.global.{operation} %r3, [%rd4], %r2;\n\tst.global.b32 [%rd3+{2048 * i}], %r3;\n\tadd.s32 %r2, %r2, 0x1234567;\n"
     body += "\tatom.global.cas.b32 %r3, [%rd4], %r2, 7;\n\tst.global.b32 [%rd3+24576], %r3;\n\tatom.cas.b32 %r3, [%rd4], %r3, 9;\n\tst.global.b32 [%rd3+26624], %r3;\n"
     yield Case("atom_global", "atomics", kernel(body, ["x", "own", "out"]), [x, own, old], [own, old], grid=2, block=256)
+    # The same in shared memory.
+    own, old = words(49, 256), np.zeros((15, 256), np.uint32)
+    body = ADDRESS.format(n=0) + "\tadd.s64 %rd4, %own, %rd1;\n\tld.global.b32 %r2, [%rd2];\n\tld.global.b32 %r5, [%rd4];\n\tmov.u32 %r6, cell;\n\tshl.b32 %r7, %thr, 2;\n\tadd.s32 %r6, %r6, %r7;\n\tst.shared.b32 [%r6], %r5;\n"
+    for i, operation in enumerate(listed):
+        body += f"\tatom.shared.{operation} %r3, [%r6], %r2;\n\tst.global.b32 [%rd3+{1024 * i}], %r3;\n\tadd.s32 %r2, %r2, 0x1234567;\n"
+    body += ("\tatom.shared.cas.b32 %r3, [%r6], %r2, 7;\n\tst.global.b32 [%rd3+12288], %r3;\n\tatom.shared.cas.b32 %r3, [%r6], %r3, 9;\n\tst.global.b32 [%rd3+13312], %r3;\n"
+             "\tld.shared.b32 %r3, [%r6];\n\tst.global.b32 [%rd3+14336], %r3;\n")
+    yield Case("atom_shared", "atomics", kernel(body, ["x", "own", "out"], registers="\t.shared .align 4 .b8 cell[1024];\n"), [x, own, old], [old], block=256)
     wide, back = np.random.default_rng(43).integers(0, 1 << 63, 256).astype(np.uint64), np.zeros((10, 256), np.uint64)
     body = "\tmul.wide.u32 %rd1, %thr, 8;\n\tadd.s64 %rd2, %x, %rd1;\n\tadd.s64 %rd3, %out, %rd1;\n\tshl.b64 %rd4, %rd1, 57;\n\tadd.s64 %rd4, %rd4, %rd1;\n"
     for i, operation in enumerate(["add.u64", "min.u64", "min.s64", "max.u64", "max.s64", "and.b64", "or.b64", "xor.b64", "exch.b64"]):
@@ -108,6 +116,26 @@ def atomics():
             "\tred.global.add.v2.f32 [%rd2], {%f3, %f4};\n")
     other = f32_values(np.random.default_rng(48), 512)
     yield Case("red_vector", "atomics", kernel(body, ["x", "y"]), [vector, other], [vector], block=128)
+    # f32 through generic addresses: subnormals of shared and of global memory.
+    x, y, r = (f32_values(np.random.default_rng(seed), 256) for seed in (71, 72, 73))
+    x[::2] &= np.uint32(0x807FFFFF)
+    y[::3] &= np.uint32(0x80FFFFFF)
+    r = np.zeros((4, 256), np.uint32)
+    body = ("\tmul.wide.u32 %rd1, %thr, 4;\n\tadd.s64 %rd2, %x, %rd1;\n\tadd.s64 %rd3, %y, %rd1;\n\tadd.s64 %rd4, %out, %rd1;\n\tld.global.b32 %r1, [%rd2];\n"
+            "\tld.global.b32 %r2, [%rd3];\n\tmov.u32 %r6, cell;\n\tshl.b32 %r7, %thr, 2;\n\tadd.s32 %r6, %r6, %r7;\n\tst.shared.b32 [%r6], %r1;\n\tcvt.u64.u32 %rd5, %r6;\n"
+            "\tcvta.shared.u64 %rd5, %rd5;\n\tcvta.global.u64 %rd6, %rd2;\n\tatom.add.f32 %r3, [%rd5], %r2;\n\tatom.add.f32 %r4, [%rd6], %r2;\n\tst.global.b32 [%rd4], %r3;\n"
+            "\tst.global.b32 [%rd4+1024], %r4;\n\tld.shared.b32 %r3, [%r6];\n\tld.global.b32 %r4, [%rd2];\n\tst.global.b32 [%rd4+2048], %r3;\n\tst.global.b32 [%rd4+3072], %r4;\n")
+    yield Case("atom_float_generic", "atomics", kernel(body, ["x", "y", "out"], registers="\t.shared .align 4 .b8 cell[1024];\n"), [x, y, r], [r], block=256)
+    # Halves and doubles, each operation on memory of its own: 8 bytes of a thread.
+    operations = [f"red.global.{op}.noftz.v2.{t} [%rd3+{{at}}], {{{{%r1, %r2}}}}" for t in ("f16x2", "bf16x2") for op in ("add", "min", "max")]
+    operations += [f"atom.global.add.noftz.{t} %h1, [%rd3+{{at}}], %h2" for t in ("f16", "bf16")] + ["atom.global.add.f64 %rd5, [%rd3+{at}], %rd4"]
+    x, y = f64_values(np.random.default_rng(74), 256), np.stack([f64_values(np.random.default_rng(75 + i), 256) for i in range(len(operations))])
+    for i in range(len(operations) - 1):
+        y[i] = np.random.default_rng(90 + i).integers(0, 1 << 63, 256).astype(np.uint64) * np.uint64(2)
+    x[::2] = y[0][::2] ^ np.uint64(0x1111000100010001)
+    body = ("\tmul.wide.u32 %rd1, %thr, 8;\n\tadd.s64 %rd2, %x, %rd1;\n\tadd.s64 %rd3, %out, %rd1;\n\tld.global.b64 %rd4, [%rd2];\n\tmov.b64 {%r1, %r2}, %rd4;\n"
+            "\tmov.b32 {%h2, %h3}, %r1;\n" + "".join(f"\t{op.format(at=2048 * i)};\n" for i, op in enumerate(operations)))
+    yield Case("atom_half", "atomics", kernel(body, ["x", "out"]), [x, y], [y], block=256)
 
 
 def matrices():
@@ -204,6 +232,16 @@ def copies():
     out = np.zeros(256, np.uint32)
     yield Case("cp_async_bulk", "copies", kernel(body, ["x", "out"], registers="\t.shared .align 128 .b8 buffer[1024];\n\t.shared .align 8 .b8 bar[8];\n"), [x, out],
                [out], block=256)
+    # cp.async completing on an mbarrier: with and without its pending count raised.
+    for suffix, count in (("", 1), (".noinc", 65)):
+        body = start + (f"\t@%p1 bra READY;\n\tmbarrier.init.shared.b64 [%r2], {count};\nREADY:\n\tbar.sync 0;\n\tshl.b32 %r6, %thr, 4;\n\tadd.s32 %r7, %r1, %r6;\n\tmul.wide.u32 %rd4, %thr, 16;\n"
+                        "\tadd.s64 %rd5, %x, %rd4;\n\tcp.async.cg.shared.global [%r7], [%rd5], 16;\n" + f"\tcp.async.mbarrier.arrive{suffix}.shared.b64 [%r2];\n"
+                        "\tbar.sync 0;\n\t@%p1 bra WAIT;\n\tmbarrier.arrive.shared.b64 _, [%r2];\n"
+                        "WAIT:\n\tmbarrier.try_wait.parity.shared.b64 %p2, [%r2], 0;\n\t@!%p2 bra WAIT;\n"
+                        "\txor.b32 %r8, %r4, 32;\n\tld.shared.b32 %r5, [%r8];\n\tst.global.b32 [%rd3], %r5;\n\tld.shared.b32 %r5, [%r8+512];\n\tst.global.b32 [%rd3+512], %r5;\n")
+        out = np.zeros(256, np.uint32)
+        yield Case(f"cp_async_mbarrier{suffix.replace('.', '_')}", "copies", kernel(body, ["x", "out"], registers="\t.shared .align 128 .b8 buffer[1024];\n\t.shared .align 8 .b8 bar[8];\n"),
+                   [x, out], [out], block=64)
     # Reductions into global memory. Each operation has a range of its own.
     from .case import f32_values, f64_values
     rng = np.random.default_rng(53)
@@ -254,6 +292,27 @@ def clusters():
             "\tbarrier.cluster.arrive.aligned;\n\tbarrier.cluster.wait.aligned;\n")
     yield Case("bulk_multicast", "clusters", kernel(body, ["x", "out"], registers="\t.shared .align 128 .b8 cell[1024];\n\t.shared .align 8 .b8 bar[8];\n", cluster=2),
                [x, out], [out], grid=2, block=256, cluster=2)
+    x, out = words(58, 4), np.zeros((4, 4), np.uint32)
+    body = ("\tmov.u32 %r1, cell;\n\tand.b32 %r2, %thr, 3;\n\tmapa.shared::cluster.u32 %r3, %r1, %r2;\n\tgetctarank.shared::cluster.u32 %r4, %r3;\n\tcvt.u64.u32 %rd1, %r3;\n"
+            "\tcvta.shared::cluster.u64 %rd2, %rd1;\n\tgetctarank.u64 %r5, %rd2;\n\tshl.b32 %r5, %r5, 8;\n\tor.b32 %r4, %r4, %r5;\n\tmapa.u64 %rd3, %rd2, %r2;\n\tcvta.to.shared::cluster.u64 %rd4, %rd3;\n"
+            "\tcvt.u32.u64 %r6, %rd4;\n\tgetctarank.shared::cluster.u32 %r6, %r6;\n\tshl.b32 %r6, %r6, 16;\n\tor.b32 %r4, %r4, %r6;\n\tsetp.ge.u32 %p1, %thr, 4;\n\t@%p1 bra END;\n\tmad.lo.u32 %r7, %blk, 4, %thr;\n"
+            "\tmul.wide.u32 %rd5, %r7, 4;\n\tadd.s64 %rd6, %out, %rd5;\n\tst.global.b32 [%rd6], %r4;\nEND:\n")
+    yield Case("cluster_ranks", "clusters", kernel(body, ["x", "out"], registers="\t.shared .align 16 .b8 cell[64];\n", cluster=4), [x, out], [out], grid=4, cluster=4)
+    # Reductions into the other CTA's memory, each operation on 256 bytes of its own.
+    operations = [f"{op}.{t}" for op, types in (("add", ("u32", "s32", "u64")), ("min", ("u32", "s32")), ("max", ("u32", "s32")), ("inc", ("u32",)), ("dec", ("u32",)),
+                                               ("and", ("b32",)), ("or", ("b32",)), ("xor", ("b32",))) for t in types]
+    x, y, n = words(56, 128), words(57, 128 * len(operations)), len(operations)
+    body = ("\tmov.u32 %r1, cell;\n\tmov.u32 %r2, bar;\n\tshl.b32 %r3, %thr, 2;\n\tadd.s32 %r4, %r1, %r3;\n\tmad.lo.u32 %r5, %blk, 64, %thr;\n\tmul.wide.u32 %rd1, %r5, 4;\n"
+            "\tadd.s64 %rd2, %x, %rd1;\n\tld.global.b32 %r6, [%rd2];\n\tst.shared.b32 [%r4], %r6;\n" + f"\tmad.lo.u32 %r5, %blk, {64 * n}, %thr;\n\tmul.wide.u32 %rd1, %r5, 4;\n\tadd.s64 %rd3, %y, %rd1;\n" +
+            "".join(f"\tld.global.b32 %r6, [%rd3+{256 * i}];\n\tst.shared.b32 [%r4+{256 * (i + 1)}], %r6;\n" for i in range(n)) +
+            f"\tsetp.ne.u32 %p1, %thr, 0;\n\t@%p1 bra READY;\n\tmbarrier.init.shared.b64 [%r2], 1;\n\tmbarrier.arrive.expect_tx.shared.b64 _, [%r2], {256 * n};\n\tfence.mbarrier_init.release.cluster;\nREADY:\n"
+            "\tfence.proxy.async;\n\tbarrier.cluster.arrive.aligned;\n\tbarrier.cluster.wait.aligned;\n\t@%p1 bra WAIT;\n\txor.b32 %r7, %blk, 1;\n\tmapa.shared::cluster.u32 %r8, %r1, %r7;\n\tmapa.shared::cluster.u32 %r9, %r2, %r7;\n" +
+            "".join(f"\tcp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.{op} [%r8+{256 * (i + 1)}], [%r1], 256, [%r9];\n" for i, op in enumerate(operations)) +
+            "WAIT:\n\tmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p4, [%r2], 0;\n\t@!%p4 bra WAIT;\n" +
+            "".join(f"\tld.shared.b32 %r6, [%r4+{256 * (i + 1)}];\n\tst.global.b32 [%rd3+{256 * i}], %r6;\n" for i in range(n)) +
+            "\tbarrier.cluster.arrive.aligned;\n\tbarrier.cluster.wait.aligned;\n")
+    yield Case("bulk_reduce_cluster", "clusters", kernel(body, ["x", "y"], registers=f"\t.shared .align 128 .b8 cell[{256 * (n + 1)}];\n\t.shared .align 8 .b8 bar[8];\n",
+                                                         cluster=2), [x, y], [y], grid=2, block=64, cluster=2)
 
 
 def cases():

@@ -31,6 +31,7 @@ const Field fields[] = {
     {"registers", Field::Integer, 24, 256, {}},
     {"raster", Field::Integer, 1, 256, {}},
     {"order", Field::Word, 0, 0, {"forward", "reverse"}},
+    {"scheduler", Field::Word, 0, 0, {"static", "dynamic"}},
     {"persistent", Field::Flag, 0, 0, {}},
     {"specialize", Field::Word, 0, 0, {"auto", "on", "off"}},
     {"warps", Field::Integer, 1, 32, {}},
@@ -39,6 +40,8 @@ const Field fields[] = {
     {"guard", Field::Word, 0, 0, {"auto", "off"}},
     {"epilogue", Field::Integer, 8, 256, {}},
     {"pending", Field::Integer, 0, 1, {}},
+    {"buffers", Field::Integer, 1, 4, {}},
+    {"keep", Field::Word, 0, 0, {"none", "rows", "columns"}},
 };
 
 } // namespace

@@ -79,13 +79,15 @@ typedef struct TileloomPrediction {
   double bytes; ///< through L2
   int64_t stages;
   int64_t raster; ///< a better `raster` than the default, or 0
+  int64_t keep;   ///< a better `keep` than none: 1 for rows, 2 for columns; or 0
   char reason[160]; ///< why the schedule cannot be used; "" if it can
 } TileloomPrediction;
 
 /// Predicts the time of the kernel in `source` (a tile program) on `target`. `schedule`: the text
 /// of a #tile.schedule to use instead of the program's (`#tile.schedule<...>`), or null. `values`:
-/// one for each argument of the kernel, INT64_MIN where it is not known. Returns 0; or 1 if the
-/// program or the schedule is wrong, with the start of the message in `reason`.
+/// one for each argument of the kernel, INT64_MIN where it is not known; of a descriptor the bytes
+/// from row to row. Returns 0; or 1 if the program or the schedule is wrong, with the start of the
+/// message in `reason`.
 TILELOOM_API int32_t tileloomPredict(const char *source, size_t size, const char *target,
                                      const char *schedule, const int64_t *values, size_t count,
                                      TileloomPrediction *prediction);

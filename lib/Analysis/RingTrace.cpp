@@ -252,6 +252,10 @@ bool Tracer::executeHardware(Operation *op) {
   return true;
 }
 
+/// Roles that decide for each other by turns make long chains; what they decide is then left as the
+/// valuation has it.
+static constexpr size_t mostScalarRounds = 6;
+
 Model RingProgram::trace(const Valuation &valuation, size_t maxSteps, TraceFault &fault,
                          bool &truncated) const {
   Model model;
@@ -276,24 +280,35 @@ Model RingProgram::trace(const Valuation &valuation, size_t maxSteps, TraceFault
           model.barriers.push_back(std::move(barrier));
         }
   }
-  // Roles that write scalars into slots go first, so that readers see what was written.
-  SmallVector<int32_t> order;
-  for (bool writers : {true, false})
-    for (size_t role = 0; role < roles.size(); ++role) {
-      bool writes = roles[role]
-                        .op.walk([](nv::ScalarStoreOp) { return WalkResult::interrupt(); })
-                        .wasInterrupted();
-      if (writes == writers)
-        order.push_back(role);
-    }
-  for (int32_t role : order)
-    for (int32_t cta = 0; cta < (roles[role].leader ? 1 : ctas); ++cta)
-      for (int32_t replica = 0; replica < roles[role].replicas; ++replica) {
-        Tracer tracer(*this, valuation, model, scalars, maxSteps, fault);
-        if (!tracer.run(role, replica, cta)) {
-          truncated = tracer.truncated;
-          return model;
+  // Roles that write scalars into slots go first, so that readers see what was written. Where several
+  // roles write, they may read each other's: all run again until nothing changes.
+  SmallVector<int32_t> order, others;
+  for (size_t role = 0; role < roles.size(); ++role) {
+    bool writes = roles[role]
+                      .op.walk([](nv::ScalarStoreOp) { return WalkResult::interrupt(); })
+                      .wasInterrupted();
+    (writes ? order : others).push_back(role);
+  }
+  size_t rounds = order.size() > 1 ? mostScalarRounds : 1;
+  order.append(others);
+  for (size_t round = 1; round <= rounds; ++round) {
+    SlotScalars before = scalars;
+    Model attempt = model;
+    fault = {};
+    truncated = false;
+    for (int32_t role : order)
+      for (int32_t cta = 0; cta < (roles[role].leader ? 1 : ctas); ++cta)
+        for (int32_t replica = 0; replica < roles[role].replicas; ++replica) {
+          TraceFault own;
+          Tracer tracer(*this, valuation, attempt, scalars, maxSteps, own);
+          if (tracer.run(role, replica, cta))
+            continue;
+          truncated |= tracer.truncated;
+          if (!fault.op)
+            fault = own;
         }
-      }
+    if (round == rounds || scalars == before)
+      return attempt;
+  }
   return model;
 }

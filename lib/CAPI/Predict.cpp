@@ -79,6 +79,7 @@ int32_t predict(llvm::StringRef source, llvm::StringRef target, const char *sche
   prediction.bytes = found.bytes;
   prediction.stages = found.stages;
   prediction.raster = found.raster;
+  prediction.keep = int64_t(found.keep);
   setReason(prediction, found.reason);
   return 0;
 }

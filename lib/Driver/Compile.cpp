@@ -8,11 +8,14 @@
 #include "tileloom/Driver/Compile.h"
 
 #include "PtxasDiagnostics.h"
+#include "tileloom/Analysis/Pressure.h"
 #include "tileloom/Driver/Report.h"
 #include "tileloom/Target/FatalErrors.h"
 
 #include "passes/Pipelines.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
@@ -179,6 +182,23 @@ LogicalResult Compilation::runBackend() {
   return saveTemp("ptx", ptx);
 }
 
+/// Gives kernels that spill below their limit all registers; false if there is none.
+static bool liftCaps(ModuleOp module, const PtxasReport &report) {
+  bool lifted = false;
+  for (const PtxasKernel &kernel : report.kernels) {
+    auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(kernel.name);
+    if (!function || kernel.spillStoreBytes + kernel.spillLoadBytes == 0)
+      continue;
+    auto limit = function->getAttrOfType<IntegerAttr>(registerLimitAttrName);
+    if (!limit || !function->removeAttr(wantedRegistersAttrName))
+      continue;
+    function->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(),
+                      Builder(module.getContext()).getI32IntegerAttr(limit.getInt()));
+    lifted = true;
+  }
+  return lifted;
+}
+
 LogicalResult Compilation::assemble(llvm::StringRef ptx) {
   PtxasOptions ptxas = options.ptxas;
   ptxas.lineInfo |= options.lineInfo;
@@ -186,6 +206,8 @@ LogicalResult Compilation::assemble(llvm::StringRef ptx) {
     StageTimer timer(result.times, "ptxas");
     result.ptxas = runPtxas(ptx, *options.chip, ptxas);
   }
+  if (liftCaps(module, result.ptxas.report))
+    return failure(failed(runBackend()) || failed(assemble(result.get(Artifact::PTX))));
   if (result.ptxas.state == PtxasResult::State::NotFound) {
     result.times.entries.pop_back();
     if (!options.emit.contains(Artifact::Cubin) && !options.werrorPtxas)

@@ -8,6 +8,7 @@
 
 #include "tileloom/Driver/Driver.h"
 
+#include "Explain.h"
 #include "Outputs.h"
 #include "tileloom/Driver/Compile.h"
 #include "tileloom/Driver/Report.h"
@@ -15,6 +16,7 @@
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Support/Timing.h"
@@ -69,6 +71,10 @@ struct Options {
                              cl::cat(category())};
   cl::opt<bool> verifyLLVM{"verify-llvm", cl::desc("Verify the LLVM IR between steps"),
                            cl::cat(category())};
+  cl::opt<std::string> explain{
+      "explain-schedule", cl::ValueOptional, cl::value_desc("n,n,..."), cl::cat(category()),
+      cl::desc("Only print schedules with their predicted times, and why others cannot be used; "
+               "values of the kernel's scalar arguments, '?' for what is not known")};
   cl::opt<bool> verifyDiagnostics{
       "verify-diagnostics", cl::cat(category()),
       cl::desc("Check diagnostics against expected-* comments; write nothing")};
@@ -184,6 +190,12 @@ int tileloom::compileMain(int argc, char **argv, DialectRegistry &registry) {
   }
   SourceMgrDiagnosticHandler printer(sources, &context);
   context.printOpOnDiagnostic(false);
+  if (flags.explain.getNumOccurrences()) {
+    OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
+    std::string problem =
+        module ? explainSchedule(*module, flags.target, flags.explain, llvm::outs()) : "";
+    return !problem.empty() ? fail(problem) : module ? 0 : 1;
+  }
   if (failed(compileSource(text, name, context, options, result)))
     return 1;
   if (std::string problem = outputs.write(options.emit, result); !problem.empty())

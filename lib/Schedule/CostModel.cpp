@@ -32,6 +32,7 @@ Machine Machine::of(StringRef chip) {
     machine.macsPerClock = 4096;
     machine.clocksPerMicrosecond = 1700;
     machine.productWait = 0; // issued ahead by one thread
+    machine.flightSlots = 0;
     machine.tensorMemory = true;
     machine.dramBytes = 7000e3;
     machine.dramBytesPerProcessor = 80e3;
@@ -48,6 +49,7 @@ struct Cost {
   double copies = 0;   ///< bytes into shared memory
   double other = 0;    ///< clocks of everything that warps do
   double stores = 0;   ///< bytes out
+  double pieces = 0;   ///< that they leave in
 
   void add(const Cost &more, double times) {
     products += more.products * times;
@@ -55,6 +57,7 @@ struct Cost {
     copies += more.copies * times;
     other += more.other * times;
     stores += more.stores * times;
+    pieces += more.pieces * times;
   }
 };
 
@@ -67,6 +70,17 @@ double bytesOf(Type type) {
   return double(tensor.getNumElements()) * tensor.getElementTypeBitWidth() / 8;
 }
 
+/// The norm of order `power`: nearly the largest of `values` (with a negative power the smallest),
+/// and more (less) when others are as large.
+double smooth(double power, ArrayRef<double> values) {
+  double largest = *llvm::max_element(values), sum = 0;
+  if (largest <= 0)
+    return 0;
+  for (double value : values)
+    sum += std::pow(value / largest, power);
+  return largest * std::pow(sum, 1 / power);
+}
+
 class Walk {
 public:
   Walk(func::FuncOp kernel, ArrayRef<std::optional<int64_t>> arguments, const Machine &machine)
@@ -76,7 +90,11 @@ public:
       replicas = schedule.integer("replicas").value_or(1);
       takesTurns = schedule.word("use") == StringRef("pingpong");
       stages = schedule.integer("stages").value_or(0);
-      piece = schedule.integer("epilogue").value_or(0);
+      pending = schedule.integer("pending").value_or(0);
+      piece = schedule.integer("epilogue");
+      buffers = schedule.integer("buffers").value_or(1);
+      raster = schedule.integer("raster").value_or(1);
+      keep = schedule.word("keep").value_or("");
       reverse = schedule.word("order") == StringRef("reverse");
     }
   }
@@ -91,6 +109,9 @@ public:
         result.tiles *= std::max(0.0, evaluate(extent).value_or(1));
     Block &body = tiles ? tiles.getBody().front() : kernel.getBody().front();
 
+    if (takesTurns &&
+        kernel.walk([&](tile::LoadOp load) { return checkTurns(load, result); }).wasInterrupted())
+      return result;
     if (!planStages(body, result) || !checkRegisters(result))
       return result;
     Cost outside;
@@ -98,31 +119,69 @@ public:
     time(body, outside, loops, result);
 
     double turn = outside.stores / machine.storeBytes + outside.other +
+                  (outside.stores > 0 ? machine.storeBase : 0) +
+                  outside.pieces * machine.storePiece / (buffers > 1 ? 1.3 : 1) +
                   (outside.products > 0 ? outside.products + machine.copyLatency : 0);
     result.turnClocks = turn;
-    double perTile = takesTurns ? std::max(loops, turn) : loops + turn;
+    // In turns, one replica multiplies while the other stores.
+    double perTile = takesTurns ? std::max(loops, (loops + turn) / 2) : loops + turn;
     result.waves = std::ceil(result.tiles / machine.processors);
     double clocks = result.waves * perTile + (takesTurns ? turn : 0) + machine.launch;
-    double busy = std::min<double>(machine.processors, result.tiles);
-    double dram = std::min(machine.dramBytes, busy * machine.dramBytesPerProcessor);
-    result.bytes = through;
-    // Tiles walk down a section of rows before the next column: sections whose streams fit L2, but
-    // not shorter than three rounds of the machine, or each CTA gets tiles of one length (measured:
-    // with one round a section, 0.64 of the speed).
-    if (reverse && stream > 0) {
-      double columns = evaluate(tiles.getExtents().back()).value_or(1);
-      double fits = machine.cacheBytes / (2 * stream);
-      double rounds = std::ceil(3 * machine.processors / std::max(columns, 1.0));
-      result.raster = std::clamp<int64_t>(int64_t(std::max(fits, rounds)), 1, 64);
+    double busy = std::clamp<double>(result.tiles, 1, machine.processors);
+    Traffic::Order order{1, 1, double(raster), busy, machine.cacheBytes};
+    if (tiles) {
+      order.columns = std::max(evaluate(tiles.getExtents().back()).value_or(1), 1.0);
+      order.rows = result.tiles / order.columns;
     }
+    result.bytes = traffic.through();
+    if (reverse && traffic.stream() > 0) {
+      result.raster = sectionRows(order, result.stages);
+      order.together = double(result.raster);
+    }
+    if (keep.empty())
+      result.keep = traffic.keep(order);
+    bool keeps = result.keep != Keep::None || (!keep.empty() && keep != "none");
+    double dram = (keeps ? machine.keptGain : 1) *
+                  smooth(-4, {machine.dramBytes, busy * machine.dramBytesPerProcessor});
+    // The last results leave when everything is read.
+    double ends = machine.base + turn / machine.clocksPerMicrosecond;
     result.microseconds =
-        std::max({clocks / machine.clocksPerMicrosecond, distinct / dram + machine.base,
-                  through / machine.l2Bytes + machine.base});
+        smooth(3.3, {clocks / machine.clocksPerMicrosecond, traffic.dram(order) / dram + ends,
+                     lines / machine.l2Bytes + ends});
     return result;
   }
 
 private:
+  /// Rows of tiles walked together, longest first, in equal sections: what fits L2, or four rounds of
+  /// the machine while four CTAs share a stream; longer with slots that hide DRAM (14 shapes).
+  int64_t sectionRows(const Traffic::Order &order, int64_t slots) const {
+    double fits = machine.cacheBytes / (2 * traffic.stream()), half = machine.processors / 2;
+    double rounds = std::min(4 * machine.processors / order.columns, half / 2);
+    double together = std::floor(slots > 2 ? half : std::max(fits, rounds));
+    double all = std::max(order.rows, 1.0);
+    return int64_t(std::ceil(all / std::ceil(all / std::clamp(together, 1.0, half))));
+  }
+
   double rows(double whole) const { return takesTurns ? whole : whole / replicas; }
+
+  /// A replica counts the slots of the tiles that it leaves out before the first one: all tiles
+  /// have to load as much (warp-expand-tile-loops).
+  WalkResult checkTurns(tile::LoadOp load, Prediction &result) {
+    for (Operation *op = load->getParentOp(); !isa<func::FuncOp, tile::ForEachTileOp>(op);
+         op = op->getParentOp())
+      if (llvm::any_of(op->getOperands().take_front(isa<scf::ForOp>(op) ? 3 : 1), variesByTile)) {
+        result.reason = "in turns: what a tile loads differs from tile to tile";
+        return WalkResult::interrupt();
+      }
+    return WalkResult::advance();
+  }
+
+  static bool variesByTile(Value value) {
+    if (auto argument = dyn_cast<BlockArgument>(value))
+      return !isa<func::FuncOp>(argument.getOwner()->getParentOp());
+    Operation *def = value.getDefiningOp();
+    return isa<tile::GatherOp>(def) || llvm::any_of(def->getOperands(), variesByTile);
+  }
 
   /// Shared memory left for the copies of innermost loops decides how many are in flight.
   bool planStages(Block &body, Prediction &result) {
@@ -135,10 +194,8 @@ private:
       if (!isa<tile::StoreOp, tile::StoreReduceOp>(store))
         return;
       auto type = cast<RankedTensorType>(store->getOperand(0).getType());
-      double columns = type.getShape().back();
-      double widest = piece ? double(piece) : 2048.0 / type.getElementTypeBitWidth();
-      double share = std::min(1.0, widest / columns);
-      staging = std::max(staging, bytesOf(type) * share * (takesTurns ? replicas : 1));
+      double share = double(columnsOfPiece(type)) / type.getShape().back();
+      staging = std::max(staging, bytesOf(type) * share * buffers * (takesTurns ? replicas : 1));
     });
     fixed += staging;
     int64_t fit = perStage > 0 ? int64_t((sharedBytes - fixed) / perStage) : 1;
@@ -162,10 +219,12 @@ private:
 
   /// Sums and operands that the registers of a thread (or tensor memory) hold at once.
   bool checkRegisters(Prediction &result) {
-    double held = 0, columns = 0;
+    double held = 0, columns = 0, widest = 0;
     kernel.walk([&](tile::DotOp dot) {
       auto sum = cast<RankedTensorType>(dot.getType());
-      held += rows(sum.getDimSize(0)) * sum.getDimSize(1) / 128;
+      double own = rows(sum.getDimSize(0)) * sum.getDimSize(1) / 128;
+      held += own;
+      widest = std::max(widest, own);
       columns += sum.getDimSize(1);
       Value a = dot.getA();
       if (auto trans = a.getDefiningOp<tile::TransOp>())
@@ -180,6 +239,15 @@ private:
       if (rows(sum.getDimSize(0)) < least || (machine.tensorMemory && sum.getDimSize(0) > 128))
         result.reason = "rows of a product: " + llvm::utostr(uint64_t(sum.getDimSize(0)));
     });
+    // What a sum meets after its loop is in registers beside it.
+    kernel.walk([&](tile::LoadOp load) {
+      bool inLoop = load->getParentOfType<scf::ForOp>() != nullptr;
+      bool operand = llvm::any_of(
+          load->getUsers(), [](Operation *user) { return isa<tile::DotOp, tile::TransOp>(user); });
+      if (!inLoop && !operand)
+        held += rows(load.getType().getDimSize(0)) * bytesOf(load.getType()) /
+                load.getType().getDimSize(0) / 4 / 128;
+    });
     if (machine.tensorMemory) {
       if (columns > tensorMemoryColumns)
         result.reason = "tensor memory: " + llvm::utostr(uint64_t(columns)) + " columns needed";
@@ -187,6 +255,12 @@ private:
       // The registers of an SM, shared by the warpgroups with products, less addresses and the
       // like.
       int64_t there = wideRegisters(replicas) - (replicas > 2 ? 30 : machine.otherRegisters);
+      // In turns (128 rows) ptxas serialised the products of one sum of 224 registers and spilled
+      // beside 208 where a bias is added; of three warpgroups it refused one of 128.
+      int64_t together = replicas > 2 ? 112 : takesTurns ? 192 : 208;
+      if (widest > together)
+        result.reason = "registers: " + llvm::utostr(uint64_t(widest)) + " a thread for one sum, " +
+                        llvm::utostr(together) + " there";
       if (held > there)
         result.reason = "registers: " + llvm::utostr(uint64_t(held)) +
                         " a thread for sums and operands, " + llvm::utostr(there) + " there";
@@ -194,13 +268,9 @@ private:
     return result.reason.empty();
   }
 
-  double tripsOf(scf::ForOp loop) {
-    std::optional<double> lower = evaluate(loop.getLowerBound());
-    std::optional<double> upper = evaluate(loop.getUpperBound());
-    std::optional<double> step = evaluate(loop.getStep());
-    if (!lower || !upper || !step || *step <= 0)
-      return 8;
-    return std::max(0.0, std::ceil((*upper - *lower) / *step));
+  int64_t columnsOfPiece(RankedTensorType type) const {
+    return pieceColumns(type.getShape().back(), type.getElementTypeBitWidth(), piece,
+                        machine.tensorMemory);
   }
 
   /// `loops`: clocks of the loops with products; `outside`: what is between them.
@@ -210,7 +280,7 @@ private:
         Cost body;
         double inner = 0;
         time(*loop.getBody(), body, inner, result);
-        double trips = tripsOf(loop);
+        double trips = tripsOf(loop, evaluate);
         if (body.dots > 0 || body.copies > 0)
           loops += trips * (inner + iteration(body, trips, result));
         else
@@ -224,33 +294,41 @@ private:
 
   /// Clocks of one iteration of a loop with copies or products.
   double iteration(const Cost &body, double trips, Prediction &result) {
+    double copies = body.copies / machine.copyBytes;
+    result.productClocks += body.products * trips;
+    result.copyClocks += copies * trips;
+    result.otherClocks += body.other * trips;
+    return body.dots > 1 ? chain(body, copies, result.stages) : stream(body, copies, result.stages);
+  }
+
+  /// One product (or none) for each slot. The units run beside each other, and none quite reaches
+  /// its speed when another one is as slow.
+  double stream(const Cost &body, double copies, double slots) const {
+    bool alone = !takesTurns && replicas == 1;
+    double wait = machine.productWait * body.dots;
+    if (pending > 0)
+      wait *= machine.flightWait * (alone ? 1 : machine.sharedWait);
+    else
+      wait *= takesTurns ? 2 : alone ? 1 : machine.sharedWait;
+    double ahead = std::max(slots - 1 - pending * machine.flightSlots, 0.5);
+    double latency = (machine.copyLatency + copies) / ahead;
+    return smooth(5.4, {body.products + wait + body.other, copies, latency});
+  }
+
+  /// Several products with work between them. Each slot is held for a part of the iteration only.
+  double chain(const Cost &body, double copies, double slots) const {
     bool alone = takesTurns || replicas == 1;
     double wait = machine.productWait * body.dots *
                   (takesTurns ? 2
                    : alone    ? 1
                               : machine.sharedWait);
-    // Work of the warps runs beside a product only if there is another product to run beside, and
-    // only if no other replica waits for the turn.
-    bool beside = body.dots == 0 || (body.dots > 1 && !takesTurns);
-    // Products and other work overlap across replicas; a warpgroup alone overlaps with itself only
-    // where it waits (measured: 1, 2 and 3 warpgroups).
-    double apart = !beside || body.dots == 0 ? 0 : alone ? 0.6 : replicas == 2 ? 0.2 : 0.13;
+    // Work of the warps runs beside a product only if no other replica waits for the turn. Products
+    // and other work overlap across replicas; a warpgroup alone overlaps with itself only where it
+    // waits (measured: 1, 2 and 3 warpgroups).
+    double apart = takesTurns ? 1 : alone ? 0.6 : replicas == 2 ? 0.2 : 0.25;
     double products = body.products + wait;
-    double together = beside
-                          ? std::max(products, body.other) + apart * std::min(products, body.other)
-                          : products + body.other;
-    double clocks =
-        std::max({together, body.copies / machine.copyBytes, machine.copyLatency / result.stages});
-    // Copies come late now and then: two slots do not hide that (measured 1.13 to 1.28), three
-    // almost do. With several products each slot is held for a part of the iteration only.
-    if (body.dots == 1)
-      clocks *= result.stages == 2 ? 1.2 : result.stages == 3 ? 1.01 : 1;
-    else
-      clocks *= result.stages == 1 ? 1.1 : 1;
-    result.productClocks += body.products * trips;
-    result.copyClocks += body.copies / machine.copyBytes * trips;
-    result.otherClocks += body.other * trips;
-    return clocks;
+    double together = std::max(products, body.other) + apart * std::min(products, body.other);
+    return std::max({together, copies, machine.copyLatency / slots}) * (slots == 1 ? 1.35 : 1);
   }
 
   void one(Operation *op, Cost &cost) {
@@ -264,11 +342,17 @@ private:
       cost.products += issues * issue;
       cost.dots += 1;
     } else if (auto load = dyn_cast<tile::LoadOp>(op)) {
-      cost.copies += bytesOf(load.getType());
-      countTraffic(load);
+      bool splits = splitsLines(load);
+      double bytes = bytesOf(load.getType()) * (splits ? machine.splitCopy : 1);
+      cost.copies += bytes;
+      double before = traffic.through();
+      traffic.add(load, evaluate, splits);
+      lines += (traffic.through() - before) * (splits ? machine.splitCopy : 1);
     } else if (isa<tile::StoreOp, tile::StoreReduceOp>(op)) {
-      cost.stores += bytesOf(op->getOperand(0).getType());
-      countTraffic(op);
+      auto type = cast<RankedTensorType>(op->getOperand(0).getType());
+      cost.stores += bytesOf(type);
+      cost.pieces += double(type.getShape().back()) / columnsOfPiece(type);
+      traffic.add(op, evaluate, false);
     } else if (auto gather = dyn_cast<tile::GatherOp>(op)) {
       cost.other += elements(gather.getType()) / 32;
     } else if (auto scatter = dyn_cast<tile::ScatterOp>(op)) {
@@ -290,51 +374,22 @@ private:
     }
   }
 
-  /// Bytes of a box over all tiles and iterations: all of them go through L2, those of different
-  /// places through DRAM.
-  void countTraffic(Operation *op) {
-    Type type = isa<tile::LoadOp>(op) ? op->getResult(0).getType() : op->getOperand(0).getType();
-    double all = bytesOf(type), own = all;
-    llvm::DenseSet<Value> sources;
-    for (Value operand : op->getOperands())
-      if (operand.getType().isInteger(32))
-        collect(operand, sources);
-    for (Operation *parent = op->getParentOp(); parent != kernel; parent = parent->getParentOp()) {
-      if (auto loop = dyn_cast<scf::ForOp>(parent)) {
-        double trips = tripsOf(loop);
-        all *= trips;
-        own *= sources.contains(loop.getInductionVar()) ? trips : 1;
-      } else if (auto tiles = dyn_cast<tile::ForEachTileOp>(parent)) {
-        for (auto [index, extent] : llvm::zip(tiles.getBody().getArguments(), tiles.getExtents())) {
-          double count = evaluate(extent).value_or(1);
-          all *= count;
-          own *= sources.contains(index) ? count : 1;
-        }
-      }
-    }
-    if (isa<tile::LoadOp>(op)) {
-      through += all;
-      if (auto loop = op->getParentOfType<scf::ForOp>())
-        stream += bytesOf(type) * tripsOf(loop);
-    }
-    distinct += own;
-  }
-
-  void collect(Value value, llvm::DenseSet<Value> &sources) {
-    if (!sources.insert(value).second)
-      return;
-    if (Operation *def = value.getDefiningOp())
-      for (Value operand : def->getOperands())
-        collect(operand, sources);
+  /// Whether rows of the tensor begin at other places than lines of 128 bytes: the value of a
+  /// descriptor is the distance of its rows.
+  bool splitsLines(tile::LoadOp load) {
+    std::optional<double> pitch = evaluate(load.getDesc());
+    return pitch && std::fmod(*pitch, 128) != 0;
   }
 
   func::FuncOp kernel;
   const Machine &machine;
   ScalarValues evaluate;
-  int64_t replicas = 1, stages = 0, piece = 0;
+  Traffic traffic;
+  double lines = 0; // bytes through L2, with what half lines cost
+  int64_t replicas = 1, stages = 0, pending = 0, buffers = 1, raster = 1;
+  std::optional<int64_t> piece;
+  StringRef keep;
   bool takesTurns = false, reverse = false;
-  double stream = 0; // bytes that one (middle) tile loads in loops
-  double through = 0, distinct = 0;
 };
 
 } // namespace

@@ -43,6 +43,8 @@ void noteShared(Warp &w, const SharedPlace &p, uint32_t bytes, Mode mode, const 
 uint8_t *globalPlace(Warp &w, uint64_t address, uint32_t bytes, uint32_t align, Mode mode, int lane,
                      const char *what = nullptr);
 void noteGlobal(Warp &w, uint64_t address, uint32_t bytes, Mode mode, const Actor &actor, int lane);
+/// The space that an address lies in: itself, or of a generic address what its window says.
+Space spaceOf(Space space, uint64_t address);
 /// Any address of a space; notes the access as generic-proxy.
 /// `value`: the bytes that a write stores; writing what is there already disturbs nobody.
 uint8_t *place(Warp &w, Space space, uint64_t address, uint32_t bytes, uint32_t align, Mode mode,

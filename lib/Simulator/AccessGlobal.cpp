@@ -84,24 +84,25 @@ void noteGlobal(Warp &w, uint64_t address, uint32_t bytes, Mode mode, const Acto
   }
 }
 
+Space spaceOf(Space space, uint64_t address) {
+  if (space != Space::Generic)
+    return space;
+  switch (address >> 48) {
+  case SharedWindow >> 48:
+    return Space::Shared;
+  case LocalWindow >> 48:
+    return Space::Local;
+  case ParamWindow >> 48:
+    return Space::Param;
+  default:
+    return Space::Global;
+  }
+}
+
 uint8_t *place(Warp &w, Space space, uint64_t address, uint32_t bytes, uint32_t align, Mode mode,
                int lane, bool anyCta, const uint8_t *value) {
-  if (space == Space::Generic) {
-    switch (address >> 48) {
-    case SharedWindow >> 48:
-      space = Space::Shared;
-      anyCta = true;
-      break;
-    case LocalWindow >> 48:
-      space = Space::Local;
-      break;
-    case ParamWindow >> 48:
-      space = Space::Param;
-      break;
-    default:
-      space = Space::Global;
-    }
-  }
+  anyCta |= space == Space::Generic;
+  space = spaceOf(space, address);
   switch (space) {
   case Space::Shared: {
     SharedPlace p = sharedPlace(w, uint32_t(address), bytes, align, anyCta, lane);

@@ -24,7 +24,8 @@ template <class T> bool swapWord(uint8_t *p, T &expected, T desired) {
                                      __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
-uint64_t combine(uint32_t sub, uint64_t old, uint64_t b, uint64_t c) {
+/// ftz: f32 in global memory, whose subnormals the L2 flushes; shared memory keeps them.
+uint64_t combine(uint32_t sub, uint64_t old, uint64_t b, uint64_t c, bool ftz) {
   uint32_t op = sub & 0xFF;
   if (op == Exch)
     return b;
@@ -37,15 +38,15 @@ uint64_t combine(uint32_t sub, uint64_t old, uint64_t b, uint64_t c) {
         reduceElement(ReduceOp(op), t, old >> 16 & 0xFFFF, b >> 16 & 0xFFFF, false) & 0xFFFF;
     return low | high << 16;
   }
-  return reduceElement(ReduceOp(op), t, old, b, false);
+  return reduceElement(ReduceOp(op), t, old, b, ftz);
 }
 
 template <class T>
-uint64_t update(uint8_t *p, uint32_t sub, uint64_t b, uint64_t c, bool &changed) {
+uint64_t update(uint8_t *p, uint32_t sub, uint64_t b, uint64_t c, bool ftz, bool &changed) {
   T old = __atomic_load_n(reinterpret_cast<T *>(p), __ATOMIC_SEQ_CST);
   T next;
   do
-    next = T(combine(sub, old, b, c));
+    next = T(combine(sub, old, b, c, ftz));
   while (!swapWord<T>(p, old, next));
   changed |= next != old || (sub & 0xFF) == Exch;
   return old;
@@ -66,9 +67,10 @@ template <class T> Step atomic(Warp &w, const Instr &in) {
       return;
     if (ordered)
       GlobalOrder::of(*w.cluster->grid).acquire(w, address, !(in.sub & Acquires));
+    bool ftz = spaceOf(s, address) == Space::Global;
     for (unsigned k = 0; k < n; ++k) {
       uint64_t b = w.reg<T>(list[k])[lane], c = (in.sub & 0xFF) == Cas ? w.reg<T>(in.c)[lane] : 0;
-      uint64_t old = update<T>(p + k * sizeof(T), in.sub, b, c, changed);
+      uint64_t old = update<T>(p + k * sizeof(T), in.sub, b, c, ftz, changed);
       if (!(in.sub & NoResult))
         w.reg<T>(list[n + k])[lane] = T(old);
     }

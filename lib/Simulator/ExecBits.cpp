@@ -47,10 +47,15 @@ template <template <class> class Op> void count(Decoder &d) {
                          : op1<uint32_t, uint32_t, Op<uint32_t>>);
 }
 
+/// Position or length of a bit field. PTX: the low 8 bits count. So it is for 32 bits; for 64,
+/// ptxas makes shifts of the instruction, and an H200 sees all bits: what is above 63 is as 64.
+template <class T> unsigned fieldPart(uint32_t v) {
+  return sizeof(T) == 8 ? std::min(v, 64u) : v & 0xFF;
+}
 template <class T> struct Bfe {
   T operator()(T a, uint32_t b, uint32_t c) const {
     using U = std::make_unsigned_t<T>;
-    unsigned bits = 8 * sizeof(T), pos = b & 0xFF, len = c & 0xFF;
+    unsigned bits = 8 * sizeof(T), pos = fieldPart<T>(b), len = fieldPart<T>(c);
     if (!len)
       return 0;
     unsigned top = std::min(pos + len - 1, bits - 1);
@@ -74,7 +79,7 @@ template <class T> Step bfiRun(Warp &w, const Instr &in) {
   const T *a = w.reg<T>(in.a), *b = w.reg<T>(in.b);
   const uint32_t *c = w.reg<uint32_t>(in.c), *e = w.reg<uint32_t>(in.e);
   eachLane(w.active, [&](unsigned i) {
-    unsigned bits = 8 * sizeof(T), pos = c[i] & 0xFF, len = e[i] & 0xFF;
+    unsigned bits = 8 * sizeof(T), pos = fieldPart<T>(c[i]), len = fieldPart<T>(e[i]);
     T r = b[i];
     for (unsigned k = 0; k < len && pos + k < bits; ++k)
       r = T((r & ~(T(1) << (pos + k))) | (a[i] >> k & 1) << (pos + k));

@@ -110,7 +110,6 @@ Step bulkCopy(Warp &w, const Instr &in) {
                                                    : "bulk copy";
   ReduceOp op = ReduceOp(in.sub >> 4 & 15);
   ReduceType type = ReduceType(in.sub >> 8 & 31);
-  bool ftz = type == ReduceType::F32;
   eachLane(w.active, [&](unsigned lane) {
     uint64_t dst = addressAt(w, in.a, offsets[0], in.sub & 1 << 13, lane);
     uint64_t src = addressAt(w, in.b, offsets[1], in.sub & 1 << 14, lane);
@@ -139,7 +138,7 @@ Step bulkCopy(Warp &w, const Instr &in) {
       w.bulk[lane].readsPending = true;
       queueCopy(w, lane, true, what, time, [=] {
         if (reduce)
-          return reduceSpan(op, type, to, data, size, ftz);
+          return reduceSpan(op, type, to, data, size, false);
         for (uint32_t i = 0; i < size; ++i)
           if (mask >> (i & 15) & 1)
             to[i] = data[i];
@@ -174,7 +173,7 @@ Step bulkCopy(Warp &w, const Instr &in) {
         if (t.cta->done)
           return;
         if (reduce)
-          reduceSpan(op, type, p.data(), from, size, ftz);
+          reduceSpan(op, type, p.data(), from, size, false);
         else
           std::memcpy(p.data(), from, size);
         AsyncArrival arrival;

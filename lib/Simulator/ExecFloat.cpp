@@ -13,14 +13,10 @@ namespace tileloom {
 namespace sim {
 namespace {
 
-inline float flush(float v) {
-  uint32_t b = bitsOf(v);
-  return (b & 0x7F800000u) ? v : floatOf(b & 0x80000000u);
-}
 inline float canonical(float v) { return v == v ? v : floatOf(0x7FFFFFFFu); }
 
-template <bool Ftz> inline float input(float v) { return Ftz ? flush(v) : v; }
-template <bool Ftz> inline float output(float v) { return canonical(Ftz ? flush(v) : v); }
+template <bool Ftz> inline float input(float v) { return Ftz ? flushF32(v) : v; }
+template <bool Ftz> inline float output(float v) { return canonical(Ftz ? flushF32(v) : v); }
 
 template <bool Ftz> struct AddF32 {
   float operator()(float a, float b) const { return output<Ftz>(input<Ftz>(a) + input<Ftz>(b)); }
@@ -29,7 +25,7 @@ template <bool Ftz> struct SubF32 {
   float operator()(float a, float b) const { return output<Ftz>(input<Ftz>(a) - input<Ftz>(b)); }
 };
 template <bool Ftz> struct MulF32 {
-  float operator()(float a, float b) const { return output<Ftz>(input<Ftz>(a) * input<Ftz>(b)); }
+  float operator()(float a, float b) const { return canonical(Ftz ? mulFlushF32(a, b) : a * b); }
 };
 // min and max: a NaN loses, and -0 is less than +0.
 template <bool Ftz> struct MinF32 {
@@ -48,30 +44,26 @@ template <bool Ftz> struct MaxF32 {
     return canonical(a != a ? b : b != b ? a : r);
   }
 };
+// NaNs of f64 are operands: addOp and its like choose which.
+template <uint64_t (*General)(Format, uint64_t, uint64_t, const ArithOptions &)>
+inline double orNaN(double r, double a, double b) {
+  return r == r ? r : doubleOf(General(Format::F64, bitsOf(a), bitsOf(b), {}));
+}
 struct AddF64 {
-  double operator()(double a, double b) const { return a + b; }
+  double operator()(double a, double b) const { return orNaN<addOp>(a + b, a, b); }
 };
 struct SubF64 {
-  double operator()(double a, double b) const { return a - b; }
+  double operator()(double a, double b) const { return orNaN<subOp>(a - b, a, b); }
 };
 struct MulF64 {
-  double operator()(double a, double b) const { return a * b; }
+  double operator()(double a, double b) const { return orNaN<mulOp>(a * b, a, b); }
 };
-
-/// One rounding without a fused multiply-add: the product is exact in double, and the sum is
-/// rounded to odd there, so that the second rounding is harmless.
-inline float fmaSoft(float a, float b, float c) {
-  double p = double(a) * double(b), q = double(c), s = p + q;
-  double t = s - p, error = (p - (s - t)) + (q - t);
-  uint64_t bits = bitsOf(s);
-  bool adjust = error != 0 && !(bits & 1) && s - s == 0;
-  bits += adjust ? (((error > 0) == (s > 0)) ? 1 : uint64_t(-1)) : 0;
-  return float(doubleOf(bits));
-}
 
 template <bool Ftz> Step fmaF32Soft(Warp &w, const Instr &in) {
   map3<float, float, float, float>(w, in, [](float a, float b, float c) {
-    return output<Ftz>(fmaSoft(input<Ftz>(a), input<Ftz>(b), input<Ftz>(c)));
+    float x = input<Ftz>(a), y = input<Ftz>(b), z = input<Ftz>(c);
+    float v = float(fmaOddF32(x, y, z));
+    return canonical(Ftz ? fmaFlushF32(x, y, z, v) : v);
   });
   return Step::Next;
 }
@@ -82,16 +74,15 @@ template <bool Ftz> __attribute__((target("avx2,fma"))) Step fmaF32Hard(Warp &w,
   const float *a = w.reg<float>(in.a), *b = w.reg<float>(in.b), *c = w.reg<float>(in.c);
   uint32_t m = w.active;
   float r[32];
+  bool edge = false; // the smallest normal: it may be the rounding of something tiny
   for (unsigned i = 0; i < 32; ++i) {
-    float x = a[i], y = b[i], z = c[i];
-    if (Ftz) {
-      x = flush(x);
-      y = flush(y);
-      z = flush(z);
-    }
-    float v = __builtin_fmaf(x, y, z);
+    float v = __builtin_fmaf(input<Ftz>(a[i]), input<Ftz>(b[i]), input<Ftz>(c[i]));
+    edge |= (bitsOf(v) & 0x7FFFFFFFu) == 0x00800000u;
     r[i] = output<Ftz>(v);
   }
+  if (Ftz && edge)
+    for (unsigned i = 0; i < 32; ++i)
+      r[i] = fmaFlushF32(flushF32(a[i]), flushF32(b[i]), flushF32(c[i]), r[i]);
   if (m == ~0u)
     std::memcpy(d, r, sizeof r);
   else
@@ -107,7 +98,10 @@ Handler fmaF32Handler(bool ftz) {
   return ftz ? fmaF32Soft<true> : fmaF32Soft<false>;
 }
 struct FmaF64 {
-  double operator()(double a, double b, double c) const { return std::fma(a, b, c); }
+  double operator()(double a, double b, double c) const {
+    double r = std::fma(a, b, c);
+    return r == r ? r : doubleOf(fmaOp(Format::F64, bitsOf(a), bitsOf(b), bitsOf(c)));
+  }
 };
 
 // The general path. sub: bits 0-7 operation, 8-10 rounding, flags from bit 11; sub2: format and
@@ -172,6 +166,21 @@ template <class T, unsigned Half> Step general(Warp &w, const Instr &in) {
   return Step::Next;
 }
 
+/// Mixed precision: a, and b of an fma, are widened, which is exact; the rest is f32 arithmetic.
+Step mixed(Warp &w, const Instr &in) {
+  uint32_t *d = w.reg<uint32_t>(in.d);
+  const uint16_t *a = w.reg<uint16_t>(in.a);
+  const uint32_t *c = w.reg<uint32_t>(in.c);
+  Format narrow = Format(in.sub2);
+  auto widen = [&](uint16_t bits) { return convert(Format::F32, narrow, bits); };
+  bool fused = (in.sub & 0xFF) == OFma;
+  eachLane(w.active, [&](unsigned i) {
+    uint64_t b = fused ? widen(w.reg<uint16_t>(in.b)[i]) : c[i];
+    d[i] = uint32_t(apply(in.sub, Format::F32, widen(a[i]), b, c[i]));
+  });
+  return Step::Next;
+}
+
 struct Shape {
   Format format;
   Handler handler;
@@ -195,6 +204,24 @@ Shape shapeOf(Decoder &d, Ty t) {
   default:
     d.fail("type is not a floating-point type");
   }
+}
+
+/// add, sub, fma .f32.{f16,bf16}: `type` is f32, `narrow` that of a and b; c and d are f32.
+void decodeMixed(Decoder &d, uint32_t op, uint32_t sub, Ty type, Ty narrow) {
+  bool fused = d.st->op[0] == "fma";
+  if (type != Ty::F32 || (narrow != Ty::F16 && narrow != Ty::BF16) || !(fused || op == OAdd || op == OSub))
+    d.fail("mixed precision: expected add, sub or fma with .f32.f16 or .f32.bf16");
+  if (sub & ~(uint32_t(Sat) | 7u << 8))
+    d.fail("mixed precision: expected no modifier but rounding and .sat");
+  d.needOperands(fused ? 4 : 3, fused ? 4 : 3);
+  d.in.a = d.use(d.operand(1), narrow);
+  if (fused)
+    d.in.b = d.use(d.operand(2), narrow);
+  d.in.c = d.use(d.operand(fused ? 3 : 2), Ty::F32);
+  d.in.d = d.def(d.operand(0), Ty::F32);
+  d.in.sub = sub | op;
+  d.in.sub2 = uint16_t(narrow == Ty::F16 ? Format::F16 : Format::BF16);
+  d.emit(mixed, 0, 1);
 }
 
 Handler fastF32(uint32_t op, bool ftz) {
@@ -267,9 +294,9 @@ void decodeFloatArithmetic(Decoder &d) {
   if (d.take("oob"))
     d.fail("fma.oob is not supported");
   Ty t = d.needType();
-  Ty accumulator = d.takeType(); // add.f32.bf16 d, a, c: mixed precision, sm_100
-  if (accumulator != Ty::None)
-    d.fail("mixed-precision arithmetic is not supported");
+  Ty narrow = d.takeType(); // add.f32.bf16 d, a, c: mixed precision, sm_100
+  if (narrow != Ty::None)
+    return decodeMixed(d, op, sub, t, narrow);
   bool three = op == OFma || ((op == OMin || op == OMax) && d.operandCount() == 4);
   if (three && op != OFma)
     op = op == OMin ? OMin3 : OMax3;

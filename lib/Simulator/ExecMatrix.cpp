@@ -7,6 +7,7 @@
 #include "Access.h"
 #include "Lanes.h"
 #include "MatrixTypes.h"
+#include "tileloom/Simulator/FloatOps.h"
 #include "tileloom/Simulator/Fragments.h"
 
 namespace tileloom {
@@ -149,6 +150,33 @@ void decodeMatrixMemory(Decoder &d, bool load) {
   d.emit(!load ? storeMatrix : shape == 1 ? loadMatrixBytes : loadMatrix, FlagAligned, 4);
 }
 
+/// Hopper has no fp8 mma.sync: what a driver makes of one converts the elements to f16, which holds
+/// all of them exactly, and multiplies the lower halves of the registers (k % 4 < 2), then the
+/// upper ones, starting from zero; C is added last, to nearest (H200, cases mma_m16n8k*_e*).
+/// Whether Blackwell does the same is UNVERIFIED.
+void multiplyFp8(MmaType ta, const uint8_t *aBytes, MmaType tb, const uint8_t *bBytes, unsigned k,
+                 MmaType td, uint32_t *words) {
+  static thread_local DecodedOperand a, b;
+  auto half = [&](MmaType type, const uint8_t *from, unsigned rows, unsigned first,
+                  DecodedOperand &to) {
+    uint8_t wide[16 * 32];
+    for (unsigned i = 0; i < rows * k / 2; ++i) {
+      auto v = uint16_t(convert(Format::F16, formatOf(type), from[i / 2 * 4 + first + i % 2]));
+      std::memcpy(wide + 2 * i, &v, 2);
+    }
+    to.load(MmaType::F16, Packing::Container, wide, k, rows, k / 2);
+  };
+  uint32_t sums[16 * 8] = {};
+  for (unsigned first : {0, 2}) {
+    half(ta, aBytes, 16, first, a);
+    half(tb, bBytes, 8, first, b);
+    multiplyAccumulate(dotModel(MmaUnit::MmaSync, MmaType::F16, MmaType::F16, td), a, b, {sums, 8});
+  }
+  Format format = td == MmaType::F16 ? Format::F16 : Format::F32;
+  for (unsigned i = 0; i < 16 * 8; ++i)
+    words[i] = uint32_t(addOp(format, sums[i], words[i]));
+}
+
 // mma.sync m16n8kK. sub: bits 0-3 A type, 4-7 B type, 8-11 D type, 12-15 C type, 16-21 k, bit 22
 // satfinite. list: D registers, A, B, C.
 Step mma(Warp &w, const Instr &in) {
@@ -174,8 +202,6 @@ Step mma(Warp &w, const Instr &in) {
         std::memcpy(bBytes + at.col * rowBytes + at.row * bytes, &v, bytes);
       }
     }
-  a.load(ta, Packing::Container, aBytes, rowBytes, 16, k);
-  b.load(tb, Packing::Container, bBytes, rowBytes, 8, k);
   uint32_t words[16 * 8];
   for (unsigned t = 0; t < 32; ++t)
     for (unsigned i = 0; i < 4; ++i) {
@@ -193,7 +219,13 @@ Step mma(Warp &w, const Instr &in) {
     }
   TileOptions o;
   o.satfinite = in.sub >> 22 & 1;
-  multiplyAccumulate(dotModel(MmaUnit::MmaSync, ta, tb, td), a, b, {words, 8}, o);
+  if (ta == MmaType::E4M3 || ta == MmaType::E5M2) {
+    multiplyFp8(ta, aBytes, tb, bBytes, k, td, words);
+  } else {
+    a.load(ta, Packing::Container, aBytes, rowBytes, 16, k);
+    b.load(tb, Packing::Container, bBytes, rowBytes, 8, k);
+    multiplyAccumulate(dotModel(MmaUnit::MmaSync, ta, tb, td), a, b, {words, 8}, o);
+  }
   for (unsigned t = 0; t < 32; ++t)
     for (unsigned i = 0; i < 4; ++i) {
       Coord at = mmaC(t, i);

@@ -2,7 +2,7 @@
 //
 // The forms of mma.sync (PTX ISA 9.7.14.5) beside the m16n8 ones of 8, 16 and 32 bits: rare, so
 // each output is computed by itself. Integers are exact; f64 products are added one by one, each
-// step rounded (fma), in the order of k.
+// step rounded (fma), in the order of k, with the NaNs of fma.f64.
 //
 //===----------------------------------------------------------------------===//
 #include "Lanes.h"
@@ -87,13 +87,10 @@ Step doubles(Warp &w, const Instr &in) {
         unsigned la, ra, lb, rb, sub;
         f.placeOfA(at.row, kk, la, ra, sub);
         f.placeOfB(kk, at.col, lb, rb, sub);
-        sum = std::fma(w.reg<double>(list[f.nd + ra])[la],
-                       w.reg<double>(list[f.nd + f.na + rb])[lb], sum);
+        double x = w.reg<double>(list[f.nd + ra])[la],
+               y = w.reg<double>(list[f.nd + f.na + rb])[lb], next = std::fma(x, y, sum);
+        sum = next == next ? next : doubleOf(fmaOp(Format::F64, bitsOf(x), bitsOf(y), bitsOf(sum)));
       }
-      // PTX's only NaN.
-      uint64_t canonical = 0x7FF8000000000000ull;
-      if (std::isnan(sum))
-        std::memcpy(&sum, &canonical, 8);
       out[t][i] = sum;
     }
   for (unsigned t = 0; t < 32; ++t)

@@ -38,14 +38,15 @@ bool readMap(Warp &w, uint64_t address, TensorMap &map, int lane) {
 
 struct Chunk {
   uint8_t *global;
-  uint32_t shared, bytes, linear;
+  uint32_t shared, bytes;
   bool inBounds;
 };
 
 /// Whether the box covers one solid range of shared memory, whatever the swizzle does inside.
 bool solid(const BoxWalk &walk, uint32_t total) {
   uint32_t period = swizzlePeriod(walk.swizzle);
-  return !walk.rowGroups && (walk.sharedBase & 0xFFFFFF) % period == 0 && total % period == 0;
+  bool gaps = walk.rowGroups || walk.rowBytes != walk.count[0] / walk.unitElements * walk.unit;
+  return !gaps && (walk.sharedBase & 0xFFFFFF) % period == 0 && total % period == 0;
 }
 
 /// Bounds of all chunks in global memory, and their checks.
@@ -61,7 +62,7 @@ bool collect(Warp &w, const BoxWalk &walk, Mode mode, const Actor &actor, int la
   forEachChunk(walk, [&](const BoxChunk &c) {
     if (!c.sharedBytes || !ok)
       return;
-    Chunk k{nullptr, c.shared & 0xFFFFFF, c.sharedBytes, c.linear, c.inBounds};
+    Chunk k{nullptr, c.shared & 0xFFFFFF, c.sharedBytes, c.inBounds};
     if (c.inBounds) {
       k.global = globalPlace(w, c.global, c.globalBytes, 1, mode, lane, what);
       if (!k.global) {
@@ -180,9 +181,9 @@ Step tensorCopy(Warp &w, const Instr &in) {
         for (const Chunk &k : *chunks) {
           uint8_t *to = t.cta->shared.data() + k.shared;
           if (k.inBounds)
-            std::memcpy(to, k.global, k.bytes);
+            loadElements(map, to, k.global, k.bytes);
           else
-            writeFill(map, to, k.linear, k.bytes);
+            writeFill(map, to, k.bytes);
         }
         AsyncArrival arrival;
         arrival.time = time;

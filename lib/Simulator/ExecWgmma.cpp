@@ -21,7 +21,7 @@ namespace {
 
 struct Scratch {
   DecodedOperand a, b;
-  std::vector<uint8_t> aBytes, bBytes;
+  std::vector<uint8_t> aBytes, bBytes, aBits, bBits;
   std::vector<uint32_t> accumulator;
 };
 
@@ -38,6 +38,13 @@ bool gather(Cta &cta, uint64_t bits, Major major, unsigned bytes, unsigned rows,
         return uint64_t(address) + n <= cta.shared.size() ? cta.shared.data() + address : nullptr;
       },
       out.data());
+}
+
+/// Every bit as an element of u8, the low one of a byte first.
+void spread(const std::vector<uint8_t> &packed, std::vector<uint8_t> &elements) {
+  elements.resize(packed.size() * 8);
+  for (size_t i = 0; i < elements.size(); ++i)
+    elements[i] = packed[i / 8] >> i % 8 & 1;
 }
 
 void execute(Cta &cta, unsigned group, WgmmaOp &op) {
@@ -71,11 +78,10 @@ void execute(Cta &cta, unsigned group, WgmmaOp &op) {
   }
   if (!gather(cta, op.bDescriptor, p.transB ? Major::MN : Major::K, bytes, p.n, p.k, s.bBytes))
     return;
-  auto load = [&](DecodedOperand &o, MmaType t, const uint8_t *data, unsigned rows, bool negate) {
-    o.load(t, Packing::Container, data, rowBytes, rows, p.k, negate);
-  };
-  load(s.a, p.a, s.aBytes.data(), 64, p.negateA);
-  load(s.b, p.b, s.bBytes.data(), p.n, p.negateB);
+  if (!p.binary) {
+    s.a.load(p.a, Packing::Container, s.aBytes.data(), rowBytes, 64, p.k, p.negateA);
+    s.b.load(p.b, Packing::Container, s.bBytes.data(), rowBytes, p.n, p.k, p.negateB);
+  }
   s.accumulator.resize(64 * p.n);
   uint32_t *words = s.accumulator.data();
   bool half = p.d == MmaType::F16;
@@ -95,8 +101,26 @@ void execute(Cta &cta, unsigned group, WgmmaOp &op) {
   o.accumulate = op.scaleD;
   o.satfinite = p.saturate;
   DotModel model = dotModel(MmaUnit::Wgmma, p.a, p.b, p.d);
-  std::string error = fast ? multiplyAccumulateFast(model, s.a, s.b, {words, p.n}, o)
-                           : multiplyAccumulate(model, s.a, s.b, {words, p.n}, o);
+  auto multiply = [&] {
+    return fast ? multiplyAccumulateFast(model, s.a, s.b, {words, p.n}, o)
+                : multiplyAccumulate(model, s.a, s.b, {words, p.n}, o);
+  };
+  std::string error;
+  if (p.binary) {
+    // The count of bits that both have is the product of elements of one bit; the unit takes
+    // half of them at a time.
+    spread(s.aBytes, s.aBits);
+    spread(s.bBytes, s.bBits);
+    for (unsigned part = 0; part < 2 && error.empty(); ++part) {
+      unsigned first = part * rowBytes * 4, count = rowBytes * 4;
+      s.a.load(p.a, Packing::Container, s.aBits.data() + first, 2 * count, 64, count);
+      s.b.load(p.b, Packing::Container, s.bBits.data() + first, 2 * count, p.n, count);
+      error = multiply();
+      o.accumulate = true;
+    }
+  } else {
+    error = multiply();
+  }
   if (!error.empty()) {
     warps[0]->current = op.instr;
     report(*warps[0], "wgmma", error);
@@ -236,18 +260,27 @@ void decodeMma(Decoder &d) {
     d.fail("wgmma shape '" + std::string(shape) +
            "'; m64nNkK with N a multiple of 8 up to 256 is needed");
   bool saturate = d.take("satfinite");
-  Ty td = d.needType(), ta = d.needType(), tb = d.needType();
+  Ty td = d.needType(), ta = Ty::U8, tb = Ty::U8;
+  bool binary = d.take("b1");
+  if (!binary) {
+    ta = d.needType();
+    tb = d.needType();
+  } else if (!d.take("b1") || !d.take("and") || !d.take("popc")) {
+    d.fail("wgmma of b1 needs .b1.b1.and.popc");
+  }
   MmaType md, ma, mb;
   if (!matrixType(td, md) || !matrixType(ta, ma) || !matrixType(tb, mb))
     d.fail("type is not supported by wgmma");
   bool integer = isInteger(ma);
+  if (integer && n > 24 && n % 16)
+    d.fail("N is " + std::to_string(n) + ", integers need 8, 24 or a multiple of 16");
   const Operand &a = d.operand(1);
   bool inRegisters = a.kind == Operand::Vector;
   d.in.sub = n | uint32_t(ma) << 9 | uint32_t(mb) << 13 | uint32_t(md) << 17 |
-             (inRegisters ? 1u << 21 : 0) | (saturate ? 1u << 26 : 0);
+             (inRegisters ? 1u << 21 : 0) | (saturate ? 1u << 26 : 0) | (binary ? 1u << 28 : 0);
   WgmmaProperties p(d.in);
-  if (k != p.k)
-    d.fail("K is " + std::to_string(k) + ", the element type needs " + std::to_string(p.k));
+  if (unsigned needed = binary ? 8 * p.k : p.k; k != needed)
+    d.fail("K is " + std::to_string(k) + ", the element type needs " + std::to_string(needed));
   const Operand &dv = d.operand(0);
   if (dv.kind != Operand::Vector || dv.parts.size() != p.accumulatorRegs)
     d.fail("the accumulator needs " + std::to_string(p.accumulatorRegs) + " registers");

@@ -15,11 +15,12 @@ namespace sim {
 
 /// Static properties of one wgmma instruction; packed in sub/sub2:
 /// sub: bits 0-8 n, 9-12 A type, 13-16 B type, 17-20 D type, 21 A in registers, 22 trans A, 23
-/// trans B, 24 negate A, 25 negate B, 26 satfinite, 27 negated scale-d predicate.
+/// trans B, 24 negate A, 25 negate B, 26 satfinite, 27 negated scale-d predicate, 28 operands of
+/// single bits: k counts their bytes.
 struct WgmmaProperties {
   unsigned n, k;
   MmaType a, b, d;
-  bool aInRegisters, transA, transB, negateA, negateB, saturate;
+  bool aInRegisters, transA, transB, negateA, negateB, saturate, binary;
   unsigned accumulatorRegs, elementBits;
   explicit WgmmaProperties(const Instr &in) {
     n = in.sub & 511;
@@ -32,6 +33,7 @@ struct WgmmaProperties {
     negateA = in.sub >> 24 & 1;
     negateB = in.sub >> 25 & 1;
     saturate = in.sub >> 26 & 1;
+    binary = in.sub >> 28 & 1;
     elementBits = a == MmaType::TF32 ? 32 : a == MmaType::F16 || a == MmaType::BF16 ? 16 : 8;
     k = 256 / elementBits;
     accumulatorRegs = d == MmaType::F16 ? n / 4 : n / 2;

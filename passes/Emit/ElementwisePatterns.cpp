@@ -8,10 +8,14 @@
 
 #include "passes/Emit/TileConversion.h"
 
+#include "tileloom/Analysis/Roles.h"
+
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "llvm/ADT/StringExtras.h"
+
+#include <map>
 
 using namespace mlir;
 using namespace tileloom;
@@ -49,6 +53,38 @@ bool needsFp32(Operation *op) {
   bool sign = isa<math::AbsFOp, math::CopySignOp, math::FmaOp>(op);
   return (isa<math::MathDialect>(op->getDialect()) && !sign) ||
          isa<arith::DivFOp, arith::RemFOp>(op);
+}
+
+/// For each register the first one that holds an element of the same group of equal elements
+/// (`nv.equal`).
+SmallVector<unsigned> firstsOf(Operation *op, const layout::RegisterLayout &layout) {
+  SmallVector<unsigned> firsts;
+  auto equal = op->getAttrOfType<DenseI64ArrayAttr>(equalAttrName);
+  std::map<layout::Index, unsigned> groups;
+  for (unsigned reg = 0; reg < layout.registersPerThread(); ++reg) {
+    if (!equal) {
+      firsts.push_back(reg);
+      continue;
+    }
+    layout::Index index = layout.indexOf(reg, 0, 0);
+    for (auto [at, size] : llvm::zip(index, equal.asArrayRef()))
+      at /= size;
+    firsts.push_back(groups.try_emplace(index, reg).first->second);
+  }
+  return firsts;
+}
+
+/// bf16 is the upper half of fp32. In integers LLVM takes the upper one of two with one `and`; the
+/// conversion instruction is two, a permutation and a shift.
+SmallVector<Value> widenBF16(OpBuilder &builder, Location loc, ArrayRef<Value> elements) {
+  SmallVector<Value> values;
+  for (Value element : elements) {
+    Value bits = LLVM::BitcastOp::create(builder, loc, builder.getI16Type(), element);
+    Value wide = arith::ExtUIOp::create(builder, loc, builder.getI32Type(), bits);
+    wide = Scalar{builder, loc}.shiftLeft(wide, 16);
+    values.push_back(LLVM::BitcastOp::create(builder, loc, builder.getF32Type(), wide));
+  }
+  return values;
 }
 
 /// Conversions between 8-bit floats and wider ones, two at a time: fp32 -> fp8 saturates; fp8 ->
@@ -143,17 +179,32 @@ struct ElementwisePattern : TilePattern {
         rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{*converted});
         return success();
       }
+    if (isa<arith::ExtFOp>(op) && result.getElementType().isF32()) {
+      auto source = cast<RankedTensorType>(op->getOperand(0).getType());
+      if (source.getElementType().isBF16()) {
+        SmallVector<Value> values =
+            widenBF16(rewriter, loc, unpack(rewriter, loc, source, operands[0]));
+        rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{values});
+        return success();
+      }
+    }
     if (packing == 4 || !alike || needsFp32(op))
       return rewriteUnpacked(op, operands, result, registers, rewriter);
     Type unit = valueType(result.getElementType(), packing);
+    SmallVector<unsigned> firsts = firstsOf(op, *layout);
     SmallVector<Value> values;
     for (unsigned i = 0; i < registers / packing; ++i) {
+      if (packing == 1 && firsts[i] != i) {
+        values.push_back(values[firsts[i]]);
+        continue;
+      }
       OperationState state(loc, op->getName());
       for (auto [operand, converted] : llvm::zip(op->getOperands(), operands))
         state.operands.push_back(isa<RankedTensorType>(operand.getType()) ? converted[i]
                                                                           : converted[0]);
       state.addTypes(unit);
       state.addAttributes(op->getAttrs());
+      state.attributes.erase(equalAttrName);
       values.push_back(rewriter.create(state)->getResult(0));
     }
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{values});
@@ -187,6 +238,7 @@ struct ElementwisePattern : TilePattern {
       bool narrow = wide && isa<FloatType>(scalar);
       state.addTypes(narrow ? f32 : scalar);
       state.addAttributes(op->getAttrs());
+      state.attributes.erase(equalAttrName);
       Value value = rewriter.create(state)->getResult(0);
       values.push_back(narrow ? arith::TruncFOp::create(rewriter, loc, scalar, value).getResult()
                               : value);

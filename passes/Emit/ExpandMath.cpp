@@ -4,6 +4,9 @@
 // ex2 2 ulp, lg2, rcp 1 ulp, rsqrt; sin and cos to 2^-20.5 in absolute terms between -pi and pi),
 // subnormals flushed, and polynomials for what the hardware lacks.
 //
+// `afn` quotients are within 2 ulp for all operands, as div.full (PTX ISA 9.7.3). Those that share
+// a denominator take its reciprocal once and two multiplications each; div.full takes three.
+//
 // Each function is written in terms of the simpler ones; rounds are repeated until none is left.
 //
 //===--------------------------------------------------------------------------------------===//
@@ -16,6 +19,7 @@
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace tileloom::emit {
 #define GEN_PASS_DEF_EXPANDMATH
@@ -92,9 +96,48 @@ Value expand(Operation *op, OpBuilder &builder) {
     if (has(arith::FastMathFlags::arcp))
       return math.mul(in[0], math.call("llvm.nvvm.rcp.approx.ftz.f", in[1]));
     if (has(arith::FastMathFlags::afn))
-      return math.call("llvm.nvvm.div.full.ftz", in);
+      return math.call("llvm.nvvm.div.full", in);
   }
   return {};
+}
+
+/// Divides by one denominator. Where its reciprocal would be subnormal or infinite it is scaled by a
+/// power of two first, and the products with the reciprocal afterwards: these neither overflow nor
+/// lose bits unless the quotients do.
+void divideAll(MutableArrayRef<arith::DivFOp> quotients) {
+  OpBuilder builder(quotients.front());
+  Location loc = quotients.front().getLoc();
+  Float math{builder, loc};
+  Value denominator = quotients.front().getRhs();
+  Value size = math::AbsFOp::create(builder, loc, denominator);
+  auto is = [&](arith::CmpFPredicate predicate, float bound) {
+    return arith::CmpFOp::create(builder, loc, predicate, size, math.constant(bound));
+  };
+  Value large = is(arith::CmpFPredicate::OGT, 0x1p126f),
+        small = is(arith::CmpFPredicate::OLT, 0x1p-126f);
+  Value scale = arith::SelectOp::create(builder, loc, large, math.constant(0.25f),
+                                        math.constant(1.0f));
+  scale = arith::SelectOp::create(builder, loc, small, math.constant(0x1p24f), scale);
+  Value inverse = math.call("llvm.nvvm.rcp.approx.ftz.f", math.mul(denominator, scale));
+  for (arith::DivFOp quotient : quotients) {
+    builder.setInsertionPoint(quotient);
+    quotient.replaceAllUsesWith(math.mul(math.mul(quotient.getLhs(), inverse), scale));
+    quotient.erase();
+  }
+}
+
+/// Divisions of one block by the same value that need not be rounded correctly.
+void shareReciprocals(Operation *root) {
+  llvm::MapVector<std::pair<Block *, Value>, SmallVector<arith::DivFOp>> groups;
+  root->walk([&](arith::DivFOp divide) {
+    auto flags = divide.getFastmath();
+    if (divide.getType().isF32() && bitEnumContainsAll(flags, arith::FastMathFlags::afn) &&
+        !bitEnumContainsAny(flags, arith::FastMathFlags::arcp))
+      groups[{divide->getBlock(), divide.getRhs()}].push_back(divide);
+  });
+  for (auto &[where, quotients] : groups)
+    if (quotients.size() > 1)
+      divideAll(quotients);
 }
 
 /// Functions that the hardware has nothing for.
@@ -123,6 +166,7 @@ struct ExpandMathPass : tileloom::emit::impl::ExpandMathBase<ExpandMathPass> {
       config.setStrictness(GreedyRewriteStrictness::ExistingAndNewOps);
       (void)applyOpPatternsGreedily(polynomials, std::move(patterns), config);
     }
+    shareReciprocals(getOperation());
     SmallVector<Operation *> ops;
     getOperation()->walk([&](Operation *op) {
       if (isa<math::MathDialect>(op->getDialect()) || isa<arith::DivFOp>(op))

@@ -5,13 +5,15 @@
 //
 // Registers: with setmaxnreg one CTA an SM at least (it is ignored without, ptxas C7508). Otherwise
 // a cap, because ptxas divides 65536 by the threads, while the hardware grants registers by
-// sub-partition: 9 warps of 224 registers do not start (error 701).
+// sub-partition: 9 warps of 224 registers do not start (error 701). A smaller cap is taken if one is
+// wanted.
 //
 //===--------------------------------------------------------------------------------------===//
 
 #include "passes/Emit/Passes.h"
 
 #include "dialects/Warp/Warp.h"
+#include "tileloom/Analysis/Pressure.h"
 #include "tileloom/Analysis/Roles.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -35,7 +37,9 @@ void finalize(LLVM::LLVMFuncOp function) {
   if (auto threads = function->getAttrOfType<IntegerAttr>(threadsAttrName)) {
     function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
                       builder.getDenseI32ArrayAttr({static_cast<int32_t>(threads.getInt()), 1, 1}));
-    auto cap = function->getAttrOfType<IntegerAttr>("nv.max_registers");
+    auto cap = function->getAttrOfType<IntegerAttr>(wantedRegistersAttrName);
+    if (!cap)
+      cap = function->getAttrOfType<IntegerAttr>(registerLimitAttrName);
     bool budgets = function.walk([](NVVM::SetMaxRegisterOp) { return WalkResult::interrupt(); })
                        .wasInterrupted();
     if (budgets || !cap)

@@ -87,6 +87,16 @@ struct RoleLowering {
       auto one = scf::IfOp::create(builder, loc, elected, false);
       block = one.thenBlock();
     }
+    // A while loop ends with nothing but the way back, so LLVM sends threads that skip the last
+    // branch of its body straight to its head, and ptxas then takes nothing that it carries for
+    // uniform. A loop without a body (a wait) needs nothing.
+    if (!isSingleThreadRole(role))
+      role.walk([&](scf::WhileOp loop) {
+        if (llvm::hasSingleElement(*loop.getAfterBody()))
+          return;
+        OpBuilder end(loop.getYieldOp());
+        NVVM::SyncWarpOp::create(end, loc, arith::ConstantIntOp::create(end, loc, -1, 32));
+      });
     block->getOperations().splice(block->getTerminator()->getIterator(),
                                   role.getBody().front().getOperations());
   }

@@ -14,6 +14,8 @@
 #include "passes/Emit/TileConversion.h"
 #include "tileloom/Layout/MatrixDescriptor.h"
 
+#include "mlir/IR/Matchers.h"
+
 namespace tileloom::emit {
 
 class OperandDescriptors {
@@ -27,11 +29,16 @@ public:
                      mlir::Value address)
       : builder(builder), loc(op->getLoc()) {
     Scalar math{builder, loc};
+    int64_t constant = encoded & 0xffffffff;
+    llvm::SmallVector<std::pair<mlir::Value, int64_t>> terms;
+    address = splitAddress(address, terms, constant);
     mlir::Value bits = mlir::LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), address);
     bits = math.shiftRight(bits, 4);
     if (clusterSizeOf(op) > 1)
       bits = math.bitAnd(bits, 0x3fff);
-    mlir::Value low = math.add(bits, static_cast<int64_t>(encoded & 0xffffffff));
+    mlir::Value low = math.add(bits, constant);
+    for (auto [value, factor] : terms)
+      low = math.add(low, math.mul(value, factor));
     first =
         assemble("mov.b64 $0, {$1, " + std::to_string(static_cast<int32_t>(encoded >> 32)) + "};",
                  "=l,r", low);
@@ -55,6 +62,33 @@ public:
   }
 
 private:
+  /// The pointer that `address` starts from. What was added to it since, in units of 16 bytes, goes
+  /// to `terms` (value and factor) and `constant`, so that the stage of a slot, which changes in a
+  /// loop, is a shift and an addition away from the descriptor and the rest stays outside.
+  static mlir::Value splitAddress(mlir::Value address,
+                                  llvm::SmallVectorImpl<std::pair<mlir::Value, int64_t>> &terms,
+                                  int64_t &constant) {
+    while (auto step = address.getDefiningOp<mlir::LLVM::GEPOp>()) {
+      if (!step.getElemType().isInteger(8) || step.getIndices().size() != 1)
+        break;
+      auto index = *step.getIndices().begin();
+      if (auto bytes = mlir::dyn_cast<mlir::IntegerAttr>(index)) {
+        if (bytes.getInt() % 16)
+          break;
+        constant += bytes.getInt() / 16;
+      } else {
+        auto product = mlir::cast<mlir::Value>(index).getDefiningOp<mlir::arith::MulIOp>();
+        llvm::APInt factor;
+        if (!product || !matchPattern(product.getRhs(), mlir::m_ConstantInt(&factor)) ||
+            factor.getSExtValue() % 16)
+          break;
+        terms.emplace_back(product.getLhs(), factor.getSExtValue() / 16);
+      }
+      address = step.getBase();
+    }
+    return address;
+  }
+
   mlir::Value assemble(llvm::StringRef text, llvm::StringRef constraints, mlir::Value operand) {
     return mlir::LLVM::InlineAsmOp::create(
                builder, loc, builder.getI64Type(), operand, text, constraints,

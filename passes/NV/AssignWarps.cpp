@@ -12,6 +12,7 @@
 //
 //===--------------------------------------------------------------------------------------===//
 
+#include "passes/NV/OrderTurns.h"
 #include "passes/NV/Passes.h"
 
 #include "tileloom/Analysis/Exchange.h"
@@ -67,9 +68,11 @@ LogicalResult assignWarps(warp::SpecializeOp specialize) {
     role->setAttr(barrierAttrName, builder.getI64IntegerAttr(barrier));
     barrier += role.getReplicas();
   }
-  if (barrier > 16)
-    return specialize.emitOpError("named barriers: expected at most 15 replicas that meet, found ")
-           << barrier - 1;
+  auto taken = function->getAttrOfType<IntegerAttr>(nv::orderBarriersAttrName);
+  int64_t left = nv::hardwareBarriers - (taken ? taken.getInt() : 0);
+  if (barrier > left)
+    return specialize.emitOpError("named barriers: expected at most ")
+           << left - 1 << " replicas that meet, found " << barrier - 1;
   int64_t warps = budgets ? llvm::alignTo(next, 4) : next;
   int64_t threads = warps * 32, ctas = ctasPerSm(function);
   if (threads > 1024)

@@ -3,7 +3,8 @@
 // In: kernel arguments of type !tile.desc, used by copies whose views have layouts. Out: each such
 // argument has `nv.tensor_map` = {box innermost first, swizzle in bytes, element}; the function has
 // `tileloom.recipe` (docs/recipe.md). The box and swizzle follow from the views' layouts, which all
-// uses of a descriptor must share. A descriptor that nothing uses stays an argument of the recipe,
+// uses of a descriptor must share. An argument with `nv.workspace` is the runtime's, not the user's. A
+// descriptor that nothing uses stays an argument of the recipe,
 // and is no parameter of the kernel: without a use its box and swizzle are not known.
 //
 //===--------------------------------------------------------------------------------------===//
@@ -146,6 +147,12 @@ struct RecipeBuilder {
           return failure();
         function.setArgAttr(index, nv::tensorMapAttrName, *map);
         parameters.push_back(*map);
+        continue;
+      }
+      if (auto bytes = function.getArgAttrOfType<IntegerAttr>(index, workspaceAttrName)) {
+        parameters.push_back(dictionary({entry("kind", text("workspace")),
+                                         entry("bytes", integer(bytes.getInt())),
+                                         entry("zero", builder.getBoolAttr(true))}));
         continue;
       }
       bool pointer = function.getArgAttr(index, "tile.pointer") != nullptr;

@@ -4,8 +4,8 @@
 // Out, from data flow:
 // - nv.tmem.wait_load, which gives the values back, before the first use of a loaded tile (loads in
 // a row share one wait);
-// - nv.tmem.wait_store before a load that follows a store in the same thread, and before a slot
-// that was written is released;
+// - nv.tmem.wait_store before a load that may read what a store of the same thread wrote, and before
+// a slot that was written is released;
 // - nv.tcgen05.fence before the `generic` release of a slot that the role read or wrote in tensor
 // memory, and `after` the acquire of a
 //   slot that tcgen05 operations use (PTX ISA 9.7.16.6: they are ordered with other threads only
@@ -20,7 +20,10 @@
 #include "dialects/Warp/Warp.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace tileloom::nv {
 #define GEN_PASS_DEF_NVINSERTTCGEN05FENCES
@@ -49,11 +52,29 @@ Value tokenOf(Value view) {
   return {};
 }
 
+/// Whether a load of `a` may read what a store to `b` wrote: not in slots held at the same time, and
+/// not in different columns of one tile.
+bool mayOverlap(Value a, Value b) {
+  Value tokenA = tokenOf(a), tokenB = tokenOf(b);
+  if (tokenA && tokenB && tokenA != tokenB)
+    return false;
+  auto sliceA = a.getDefiningOp<nv::MemDescSliceOp>(), sliceB = b.getDefiningOp<nv::MemDescSliceOp>();
+  APInt firstA, firstB;
+  if (!sliceA || !sliceB || sliceA.getSource() != sliceB.getSource() ||
+      !matchPattern(sliceA.getOffsets().back(), m_ConstantInt(&firstA)) ||
+      !matchPattern(sliceB.getOffsets().back(), m_ConstantInt(&firstB)))
+    return true;
+  int64_t columnsA = cast<nv::MemDescType>(a.getType()).getShape().back(),
+          columnsB = cast<nv::MemDescType>(b.getType()).getShape().back();
+  return firstA.getSExtValue() < firstB.getSExtValue() + columnsB &&
+         firstB.getSExtValue() < firstA.getSExtValue() + columnsA;
+}
+
 struct Inserter {
   /// Tokens whose slots tmem.load or store, or the tensor core, use in this role.
   llvm::DenseSet<Value> transferred, computed;
-  SmallVector<Value> loads; // in flight
-  bool stores = false;      // in flight
+  SmallVector<Value> loads;             // in flight
+  llvm::SmallSetVector<Value, 4> stores; // views of those in flight
   LogicalResult result = success();
 
   void scan(Block &block) {
@@ -79,11 +100,11 @@ struct Inserter {
   }
 
   void waitStores(Operation *before) {
-    if (!stores)
+    if (stores.empty())
       return;
     OpBuilder builder(before);
     nv::TmemWaitStoreOp::create(builder, before->getLoc());
-    stores = false;
+    stores.clear();
   }
 
   bool usesLoad(Operation *op) {
@@ -120,22 +141,24 @@ struct Inserter {
         builder.setInsertionPointAfter(&op);
         nv::Tcgen05FenceOp::create(builder, op.getLoc(), /*after=*/true);
       } else if (auto load = dyn_cast<nv::TmemLoadOp>(op)) {
-        waitStores(&op);
+        if (llvm::any_of(stores, [&](Value view) { return mayOverlap(load.getView(), view); }))
+          waitStores(&op);
         loads.push_back(load.getResult());
-      } else if (isa<nv::TmemStoreOp>(op)) {
+      } else if (auto store = dyn_cast<nv::TmemStoreOp>(op)) {
         waitLoads(&op);
-        stores = true;
+        stores.insert(store.getView());
       } else if (auto releaseOp = dyn_cast<warp::ReleaseOp>(op)) {
         release(releaseOp);
       }
       for (Region &region : op.getRegions()) {
-        bool before = stores;
+        llvm::SmallSetVector<Value, 4> before = stores;
         for (Block &inner : region) {
           // A loop comes back to its start with the stores of its end in flight.
-          inner.walk([&](nv::TmemStoreOp) { stores = true; });
+          if (isa<LoopLikeOpInterface>(op))
+            inner.walk([&](nv::TmemStoreOp store) { stores.insert(store.getView()); });
           process(inner);
         }
-        stores |= before;
+        stores.insert(before.begin(), before.end());
       }
     }
     if (!block.empty() && !loads.empty())

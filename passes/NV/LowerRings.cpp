@@ -15,12 +15,14 @@
 //   store engine has at most depth - 1 groups still to read, in the thread that issued them, then
 //   joins the role's threads. If another role takes the slots, the releasing thread waits for its
 //   groups to be read, then arrives.
-// - Turn r of an order is an mbarrier that replica r waits on and replica r - 1 arrives on.
+// - Turns are hardware barriers (OrderTurns.cpp); where those do not do, turn r of an order is an
+//   mbarrier that replica r waits on and replica r - 1 arrives on.
 //
 //===--------------------------------------------------------------------------------------===//
 
 #include "passes/NV/Passes.h"
 
+#include "passes/NV/OrderTurns.h"
 #include "passes/NV/RingLoads.h"
 #include "passes/NV/RingScopes.h"
 #include "passes/NV/SlotStorage.h"
@@ -29,6 +31,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/MapVector.h"
@@ -122,6 +125,9 @@ struct Lowering {
   }
 
   void lowerOrder(warp::OrderOp order) {
+    deadRings.push_back(order);
+    if (nv::lowerToHardwareBarriers(order))
+      return;
     builder.setInsertionPoint(order);
     RingState state;
     state.barriers =
@@ -133,7 +139,6 @@ struct Lowering {
         warps = user->getParentOfType<warp::RoleOp>().getWarps();
     nv::MBarrierInitOp::create(builder, order.getLoc(), state.barriers, order.getReplicas(), warps);
     rings[order.getOrder()] = state;
-    deadRings.push_back(order);
   }
 
   Value constant(Location loc, int64_t value) {
@@ -351,9 +356,9 @@ struct Lowering {
     if (failed(result))
       return result;
     function.walk([&](warp::RingOp op) { check(lowerRing(op)); });
-    function.walk([&](warp::OrderOp op) { lowerOrder(op); });
     if (failed(result))
       return result;
+    function.walk([&](warp::OrderOp op) { lowerOrder(op); });
     carryStages();
     function.walk([&](Operation *op) {
       if (auto acquire = dyn_cast<warp::AcquireOp>(op))
@@ -380,6 +385,10 @@ struct Lowering {
 };
 
 struct LowerRings : tileloom::nv::impl::NVLowerRingsBase<LowerRings> {
+  void getDependentDialects(DialectRegistry &registry) const override {
+    NVLowerRingsBase::getDependentDialects(registry);
+    registry.insert<NVVM::NVVMDialect, scf::SCFDialect>();
+  }
   void runOnOperation() override {
     getOperation()->walk([&](func::FuncOp function) {
       if (failed(Lowering(function).run()))

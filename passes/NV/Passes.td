@@ -18,6 +18,14 @@ def NVAssignTensorMemory : Pass<"nv-assign-tensor-memory"> {
   let summary = "Give every tile in tensor memory its form, from the products that use it";
 }
 
+def NVMarkEqual : Pass<"nv-mark-equal"> {
+  let summary = "Mark masks and offsets whose elements are known to be equal in groups";
+  let description = [{
+    `nv.equal` on an element-wise integer operation says that its elements are equal within aligned groups of that many along each
+    dimension. A thread computes one of each group that it holds.
+  }];
+}
+
 def NVAssignLayouts : Pass<"nv-assign-layouts"> {
   let summary = "Give every tile its layout, in registers and in shared memory";
   let description = [{
@@ -77,6 +85,15 @@ def NVAssignWarps : Pass<"nv-assign-warps"> {
     budget, and the budgets fit in the pool that the launch gives (65536 / threads, rounded down to 8, for each thread);
     without, the registers of a thread are capped so that the launch fits each sub-partition.
   }];
+}
+
+def NVPlanRegisters : Pass<"nv-plan-registers"> {
+  let summary = "Cap the registers of plain kernels so that several CTAs run on an SM, and load early with those that remain";
+  let description = [{
+    The cap is `nv.wanted_registers`. It is never below what the program is estimated to need (tiles that live across accesses and
+    reductions), and left alone where not even two CTAs would fit.
+  }];
+  let options = [Option<"sharedLimit", "shared-limit", "int64_t", "232448", "Bytes of shared memory that CTAs can have on an SM, but for 1 KiB">];
 }
 
 def NVHoistDescriptors : Pass<"nv-hoist-descriptors"> {

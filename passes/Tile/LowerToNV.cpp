@@ -11,6 +11,7 @@
 #include "dialects/NV/NV.h"
 #include "dialects/Tile/Tile.h"
 #include "dialects/Warp/Warp.h"
+#include "passes/Warp/Projection.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/PatternMatch.h"
@@ -62,6 +63,7 @@ struct LowerScatter : OpRewritePattern<ScatterOp> {
 
 /// The order is the whole role's: its threads meet before a release and after an acquire, and fence
 /// on the side of the memory. Values before that nobody asks for need only a reduction.
+/// A counter of the load role is its one thread\'s.
 struct LowerAtomic : OpRewritePattern<AtomicOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -72,14 +74,20 @@ struct LowerAtomic : OpRewritePattern<AtomicOp> {
     bool acquires = op.getOrder() == MemOrder::Acquire || op.getOrder() == MemOrder::AcqRel;
     if (releases) {
       // What the store engine still has under way comes before, too.
-      auto role = op->getParentOfType<warp::RoleOp>();
-      if (role && role.walk([](warp::StoreOp) { return WalkResult::interrupt(); }).wasInterrupted())
+      auto own = op->getParentOfType<warp::RoleOp>();
+      if (own && own.walk([](warp::StoreOp) { return WalkResult::interrupt(); }).wasInterrupted())
         nv::BulkWaitOp::create(rewriter, loc, 0, /*read=*/false);
       nv::NamedBarrierOp::create(rewriter, loc);
       nv::MemoryFenceOp::create(rewriter, loc, scope);
     }
     Value offset = wide(rewriter, op.getOffset());
     bool unused = op->use_empty();
+    auto role = op->getParentOfType<warp::RoleOp>();
+    if (!unused && role && role.getSymName() == loadRole) {
+      rewriter.replaceOpWithNewOp<nv::AtomicAddOp>(op, op.getType(), op.getPointer(), offset,
+                                                   op.getValue());
+      return success();
+    }
     if (unused && isReduction(op)) {
       nv::GlobalReduceOp::create(rewriter, loc, static_cast<nv::ReduceKind>(op.getKind()),
                                  op.getValue(), op.getPointer(), offset, op.getMask());

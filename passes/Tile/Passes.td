@@ -14,6 +14,14 @@ def TileAssignSchedule : Pass<"tile-assign-schedule"> {
   let options = [Option<"chip", "chip", "std::string", "\"sm_90a\"", "Target, such as sm_90a">];
 }
 
+def TileCheckCopies : Pass<"tile-check-copies"> {
+  let summary = "Refuse boxes that begin where no hardware copy can";
+  let description = [{
+    A box begins at a multiple of 16 bytes of its row, and a stored one at no negative coordinate. Coordinates that are not known when the
+    program is compiled pass.
+  }];
+}
+
 def TileNormalizeShapes : Pass<"tile-normalize-shapes"> {
   let summary = "Move dimensions of extent one out of element-wise code, and name what is left in nv terms";
   let description = [{

@@ -4,6 +4,8 @@
 // this CTA (stride = CTAs, or clusters of them), with the tile coordinates decoded so that `group`
 // rows of tiles share B in L2.
 //
+// With `warp.scheduler` = "dynamic" the CTAs draw their tiles from a counter (DrawTiles.cpp).
+//
 // Where replicas take alternate tiles, replica r starts r tiles on and steps by R; the slots of the
 // tiles it leaves out pass it by: warp.skip moves its place in every shared ring by the number of
 // acquires of one tile, which must not depend on the tile.
@@ -13,15 +15,14 @@
 #include "passes/Warp/Passes.h"
 
 #include "dialects/Warp/Warp.h"
+#include "passes/Warp/TileLoops.h"
 #include "tileloom/Analysis/Roles.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace tileloom::warp {
@@ -35,22 +36,9 @@ using namespace tileloom::warp;
 
 namespace {
 
-struct Arith {
-  OpBuilder &builder;
-  Location loc;
-
-  Value constant(int64_t value) { return arith::ConstantIntOp::create(builder, loc, value, 32); }
-  Value add(Value a, Value b) { return arith::AddIOp::create(builder, loc, a, b); }
-  Value sub(Value a, Value b) { return arith::SubIOp::create(builder, loc, a, b); }
-  Value mul(Value a, Value b) { return arith::MulIOp::create(builder, loc, a, b); }
-  Value divu(Value a, Value b) { return arith::DivUIOp::create(builder, loc, a, b); }
-  Value minu(Value a, Value b) { return arith::MinUIOp::create(builder, loc, a, b); }
-  Value maxs(Value a, Value b) { return arith::MaxSIOp::create(builder, loc, a, b); }
-};
-
 /// How often `acquire` runs in one tile: the product of the trip counts of the loops around it, as
 /// a value before `tileLoop`. Fails with a message when that depends on the tile.
-FailureOr<Value> acquiresPerTile(AcquireOp acquire, ForEachTileOp tileLoop, Arith &math) {
+FailureOr<Value> acquiresPerTile(AcquireOp acquire, ForEachTileOp tileLoop, TileMath &math) {
   Value count = math.constant(1);
   for (Operation *parent = acquire->getParentOp(); parent != tileLoop;
        parent = parent->getParentOp()) {
@@ -88,48 +76,14 @@ FailureOr<Value> acquiresPerTile(AcquireOp acquire, ForEachTileOp tileLoop, Arit
   return count;
 }
 
-/// The extents of the tile grid as recipe expressions (docs/recipe.md), for the host to size the
-/// launch.
-void recordTiles(ForEachTileOp tileLoop, FunctionOpInterface function) {
-  Builder builder(tileLoop.getContext());
-  SmallVector<Attribute> extents;
-  for (Value extent : {tileLoop.getM(), tileLoop.getN()}) {
-    APInt constant;
-    auto argument = dyn_cast<BlockArgument>(extent);
-    if (matchPattern(extent, m_ConstantInt(&constant)))
-      extents.push_back(builder.getI64IntegerAttr(constant.getSExtValue()));
-    else if (argument && argument.getOwner()->getParentOp() == function)
-      extents.push_back(builder.getDictionaryAttr(
-          builder.getNamedAttr("argument", builder.getI64IntegerAttr(argument.getArgNumber()))));
-    else
-      return; // computed on the device: the host launches the whole machine
-  }
-  function->setAttr("nv.tiles", builder.getArrayAttr(extents));
-}
-
-/// Moves scalar code that is the same for all tiles before the loop: bounds are then seen to be.
-void hoistInvariants(ForEachTileOp tileLoop) {
-  for (Operation &op : llvm::make_early_inc_range(tileLoop.getBody().front())) {
-    bool fixed = isPure(&op) && op.getNumRegions() == 0 && op.getNumResults() == 1 &&
-                 op.getResult(0).getType().isIntOrIndex() &&
-                 llvm::none_of(op.getOperands(), [&](Value operand) {
-                   return tileLoop.getBody().isAncestor(operand.getParentRegion());
-                 });
-    if (fixed)
-      op.moveBefore(tileLoop);
-  }
-}
-
 LogicalResult expand(ForEachTileOp tileLoop) {
-  hoistInvariants(tileLoop);
+  prepareTileLoop(tileLoop);
   OpBuilder builder(tileLoop);
   Location loc = tileLoop.getLoc();
-  Arith math{builder, loc};
+  TileMath math{builder, loc};
   auto role = tileLoop->getParentOfType<RoleOp>();
   auto function = tileLoop->getParentOfType<FunctionOpInterface>();
   auto launch = function ? function->getAttrOfType<LaunchAttr>(launchAttrName) : LaunchAttr();
-  if (function)
-    recordTiles(tileLoop, function);
   bool clusters = launch && launch.getCluster() > 1;
   bool alternate = tileLoop.getStep() == TileStep::Replica && role && role.getReplicas() > 1;
   Type i32 = builder.getI32Type();
@@ -172,23 +126,8 @@ LogicalResult expand(ForEachTileOp tileLoop) {
 
   auto loop = scf::ForOp::create(builder, loc, start, total, step);
   builder.setInsertionPointToStart(loop.getBody());
-  Value tile = loop.getInductionVar(), i, j;
-  if (tileLoop.getGroup() == 1) {
-    i = math.divu(tile, tileLoop.getN());
-    j = math.sub(tile, math.mul(i, tileLoop.getN()));
-  } else {
-    Value group = math.constant(tileLoop.getGroup());
-    Value perGroup = math.mul(group, tileLoop.getN());
-    Value index = math.divu(tile, perGroup);
-    Value first = math.mul(index, group);
-    Value rest = math.sub(tile, math.mul(index, perGroup));
-    Value rows = math.minu(math.sub(tileLoop.getM(), first), group);
-    j = math.divu(rest, rows);
-    i = math.add(first, math.sub(rest, math.mul(j, rows)));
-  }
+  placeTile(tileLoop, loop.getInductionVar(), math);
   Block &body = tileLoop.getBody().front();
-  body.getArgument(0).replaceAllUsesWith(i);
-  body.getArgument(1).replaceAllUsesWith(j);
   loop.getBody()->getOperations().splice(std::prev(loop.getBody()->end()), body.getOperations());
   builder.setInsertionPoint(loop.getBody()->getTerminator());
   for (auto [ring, count] : skipped)
@@ -199,6 +138,11 @@ LogicalResult expand(ForEachTileOp tileLoop) {
 
 struct ExpandTileLoops : tileloom::warp::impl::WarpExpandTileLoopsBase<ExpandTileLoops> {
   void runOnOperation() override {
+    WalkResult drawn = getOperation()->walk([](SpecializeOp kernel) {
+      return failed(drawTiles(kernel)) ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    if (drawn.wasInterrupted())
+      return signalPassFailure();
     SmallVector<ForEachTileOp> loops;
     getOperation()->walk([&](ForEachTileOp loop) { loops.push_back(loop); });
     for (ForEachTileOp loop : loops)

@@ -8,6 +8,9 @@
 // zero is one. It is unordered (a NaN is multiplied), so the result is the same to the bit. Small
 // tiles are multiplied anyway.
 //
+// A tile that stays in tensor memory is multiplied in place: then the read and the write are in the
+// branch too.
+//
 //===--------------------------------------------------------------------------------------===//
 
 #include "passes/Warp/Passes.h"
@@ -127,20 +130,33 @@ struct GuardScales : tileloom::warp::impl::WarpGuardScalesBase<GuardScales> {
     if (!loop || schedule::registersOf(op.getType(), 32 * role.getWarps()) < minRegisters)
       return;
     for (unsigned i : {0, 1}) {
-      auto carried = dyn_cast<BlockArgument>(op->getOperand(i));
       auto factors = op->getOperand(1 - i).getDefiningOp<nv::BroadcastOp>();
-      if (!carried || carried.getOwner() != loop.getBody() || carried.getArgNumber() == 0 ||
-          !factors || Ratio{loop}.evaluate(factors.getSource()) != Settled::One)
+      if (!factors || Ratio{loop}.evaluate(factors.getSource()) != Settled::One)
         continue;
-      rewrite(op, carried, factors, 1 - i);
-      return;
+      auto carried = dyn_cast<BlockArgument>(op->getOperand(i));
+      if (carried && carried.getOwner() == loop.getBody() && carried.getArgNumber() > 0)
+        return rewrite(op, carried, factors, 1 - i);
+      auto load = op->getOperand(i).getDefiningOp<nv::TmemLoadOp>();
+      if (nv::TmemStoreOp store = load ? storedInPlace(op, load) : nv::TmemStoreOp())
+        return rewriteInPlace(op, load, store, factors, 1 - i);
     }
   }
 
-  void rewrite(arith::MulFOp op, Value carried, nv::BroadcastOp factors, unsigned factorOperand) {
-    OpBuilder builder(op);
-    Location loc = op.getLoc();
-    Value factor = factors.getSource();
+  /// The store of the product to where its operand was read, if that is all that happens to them.
+  static nv::TmemStoreOp storedInPlace(arith::MulFOp op, nv::TmemLoadOp load) {
+    if (!op->hasOneUse() || !load->hasOneUse() || load->getBlock() != op->getBlock())
+      return {};
+    auto store = dyn_cast<nv::TmemStoreOp>(*op->user_begin());
+    if (!store || store->getBlock() != op->getBlock() || store.getView() != load.getView())
+      return {};
+    for (Operation *between = load->getNextNode(); between != store; between = between->getNextNode())
+      if (!isPure(between))
+        return {};
+    return store;
+  }
+
+  /// Whether a lane of the warp has a factor that is not one.
+  static Value anyDiffers(OpBuilder &builder, Location loc, Value factor) {
     auto type = cast<RankedTensorType>(factor.getType());
     Operation *power = factor.getDefiningOp();
     bool isPower = isa<math::Exp2Op, math::ExpOp>(power);
@@ -148,7 +164,29 @@ struct GuardScales : tileloom::warp::impl::WarpGuardScalesBase<GuardScales> {
     Attribute neutral = builder.getFloatAttr(type.getElementType(), isPower ? 0.0 : 1.0);
     Value none = arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, neutral));
     Value differs = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNE, compared, none);
-    Value any = nv::WarpAnyOp::create(builder, loc, builder.getI1Type(), differs);
+    return nv::WarpAnyOp::create(builder, loc, builder.getI1Type(), differs);
+  }
+
+  void rewriteInPlace(arith::MulFOp op, nv::TmemLoadOp load, nv::TmemStoreOp store, nv::BroadcastOp factors,
+                      unsigned factorOperand) {
+    OpBuilder builder(store);
+    Location loc = op.getLoc();
+    Value any = anyDiffers(builder, loc, factors.getSource());
+    auto branch = scf::IfOp::create(builder, loc, TypeRange(), any, /*withElse=*/false);
+    builder.setInsertionPointToStart(branch.thenBlock());
+    Value spread = nv::BroadcastOp::create(builder, loc, factors.getType(), factors.getSource(), factors.getDim());
+    op->setOperand(factorOperand, spread);
+    for (Operation *moved : {load.getOperation(), op.getOperation(), store.getOperation()})
+      moved->moveBefore(branch.thenBlock()->getTerminator());
+    if (factors->use_empty())
+      factors.erase();
+  }
+
+  void rewrite(arith::MulFOp op, Value carried, nv::BroadcastOp factors, unsigned factorOperand) {
+    OpBuilder builder(op);
+    Location loc = op.getLoc();
+    Value factor = factors.getSource();
+    Value any = anyDiffers(builder, loc, factor);
     auto branch = scf::IfOp::create(builder, loc, op->getResultTypes(), any, /*withElse=*/true);
     builder.setInsertionPointToEnd(branch.thenBlock());
     Value spread =

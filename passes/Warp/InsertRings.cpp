@@ -19,6 +19,7 @@
 #include "dialects/NV/NV.h"
 #include "dialects/Tile/Tile.h"
 #include "dialects/Warp/Warp.h"
+#include "passes/Warp/CacheHints.h"
 #include "passes/Warp/Products.h"
 #include "passes/Warp/Projection.h"
 #include "tileloom/Schedule/Limits.h"
@@ -227,13 +228,14 @@ private:
     auto token = in(role, AcquireOp::create(builder, loc, tenure.free));
     SlotOp slot = slotOf(loc, token, tenure);
     in(role, slot);
+    auto schedule = function->getAttrOfType<tile::ScheduleAttr>(tile::scheduleAttrName);
     auto kind = ReleaseKind::Generic;
     for (auto [source, view] : llvm::zip(tenure.sources, slot.getViews())) {
       builder.setInsertionPoint(source);
       if (auto load = dyn_cast<tile::LoadOp>(source)) {
         in(role, nv::TmaLoadOp::create(builder, load.getLoc(), load.getDesc(),
                                        load.getCoordinates(), view, Value(), Value(),
-                                       nv::CacheHintAttr(), false));
+                                       cacheHintOf(load, schedule), false));
         kind = ReleaseKind::Tma;
       } else {
         in(role, nv::LocalStoreOp::create(builder, source->getLoc(), source->getOperand(0), view));
@@ -325,6 +327,7 @@ private:
 /// the one before is read.
 LogicalResult RingInserter::stores() {
   auto schedule = function->getAttrOfType<tile::ScheduleAttr>(tile::scheduleAttrName);
+  int64_t buffers = schedule ? schedule.integer("buffers").value_or(1) : 1;
   DenseMap<Type, Value> rings; // of pieces
   SmallVector<Operation *> ops;
   function.walk([&](Operation *op) {
@@ -350,8 +353,8 @@ LogicalResult RingInserter::stores() {
     Value &ring = rings[pieceType];
     if (!ring) {
       builder.setInsertionPointToStart(&function.getBody().front());
-      auto buffer = BufferOp::create(
-          builder, loc, BufferType::get(function.getContext(), 1, {pieceType}, Space::Smem), true);
+      auto type = BufferType::get(function.getContext(), buffers, {pieceType}, Space::Smem);
+      auto buffer = BufferOp::create(builder, loc, type, true);
       ring = RingOp::create(builder, loc, RingType::get(function.getContext()), buffer, true,
                             Scope::Cta);
     }

@@ -1,9 +1,9 @@
 //===- KeepInFlight.cpp - A product in flight over the back edge of its loop --------------===//
 //
-// In: a loop of one product that accumulates, awaited at once, after which slots go back. Out: the first
-// product before the loop; in the loop each product with at most one in flight, and after it the slots
-// of the one before, whose tokens the loop carries; the last wait and releases after the loop, and
-// after a turn that is passed on there.
+// In: a loop of one product that accumulates, awaited at once, after which slots go back. Out: the
+// first product before the loop; in the loop each product with at most one in flight, and after it
+// the slots of the one before, whose tokens the loop carries; the last wait and releases after the
+// loop, and after a turn that is passed on there.
 //
 // Only an accumulator that nothing reads may be in flight over a back edge: else ptxas serialises
 // the products (C7514).
@@ -67,11 +67,21 @@ struct Keeper {
   }
 
   /// One turn without its wait and releases.
-  void emitTurn(IRMapping &mapping) {
-    for (Operation &op : loop.getBody()->without_terminator())
-      if (&op != wait && !isa<ReleaseOp>(op))
+  void emitTurn(IRMapping &mapping, bool first) {
+    for (Operation &op : loop.getBody()->without_terminator()) {
+      if (asksForFirst(&op))
+        mapping.map(op.getResult(0), arith::ConstantIntOp::create(builder, loc, !first, 1));
+      else if (&op != wait && !isa<ReleaseOp>(op))
         builder.clone(op, mapping);
+    }
     mapping.map(wait.getResult(0), mapping.lookup(product.getResult()));
+  }
+
+  /// Whether `op` is false in the first iteration only.
+  bool asksForFirst(Operation *op) {
+    auto compare = dyn_cast<arith::CmpIOp>(op);
+    return compare && compare.getPredicate() == arith::CmpIPredicate::ne &&
+           compare.getLhs() == loop.getInductionVar() && compare.getRhs() == loop.getLowerBound();
   }
 
   void emitReleases(ValueRange tokens) {
@@ -86,22 +96,23 @@ struct Keeper {
     first.map(loop.getInductionVar(), loop.getLowerBound());
     for (auto [argument, init] : llvm::zip(loop.getRegionIterArgs(), loop.getInitArgs()))
       first.map(argument, init);
-    emitTurn(first);
+    emitTurn(first, true);
     SmallVector<Value> inits;
     for (Value value : loop.getYieldedValues())
       inits.push_back(first.lookupOrDefault(value));
     for (ReleaseOp release : releases)
       inits.push_back(first.lookup(release.getToken()));
-    Value lower =
-        builder.createOrFold<arith::AddIOp>(loc, loop.getLowerBound(), loop.getStep());
-    auto next = scf::ForOp::create(builder, loc, lower, loop.getUpperBound(), loop.getStep(), inits);
+    Value lower = builder.createOrFold<arith::AddIOp>(loc, loop.getLowerBound(), loop.getStep());
+    auto next =
+        scf::ForOp::create(builder, loc, lower, loop.getUpperBound(), loop.getStep(), inits);
     {
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToStart(next.getBody());
       IRMapping mapping;
-      for (auto [from, to] : llvm::zip(loop.getBody()->getArguments(), next.getBody()->getArguments()))
+      for (auto [from, to] :
+           llvm::zip(loop.getBody()->getArguments(), next.getBody()->getArguments()))
         mapping.map(from, to);
-      emitTurn(mapping);
+      emitTurn(mapping, false);
       nv::WgmmaWaitOp::create(builder, loc, TypeRange(), ValueRange(), Value(), 1);
       unsigned values = loop.getNumRegionIterArgs();
       emitReleases(next.getRegionIterArgs().drop_front(values));

@@ -10,10 +10,10 @@
 
 #include "dialects/NV/NV.h"
 #include "dialects/Warp/Warp.h"
+#include "passes/Warp/ColumnPieces.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
-#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace tileloom::warp {
@@ -48,74 +48,6 @@ bool endsInPieces(Value value, Block *block, llvm::SetVector<nv::ExtractOp> &pie
   return true;
 }
 
-/// Computes columns [column, column + columns) of `value` at the builder's place.
-struct Narrower {
-  OpBuilder &builder;
-  int64_t column, columns;
-  DenseMap<Value, Value> known;
-
-  RankedTensorType narrow(Type type) const {
-    auto tensor = cast<RankedTensorType>(type);
-    return RankedTensorType::get({tensor.getDimSize(0), columns}, tensor.getElementType());
-  }
-
-  Value of(Value value) {
-    if (!isa<RankedTensorType>(value.getType()))
-      return value;
-    auto [entry, inserted] = known.try_emplace(value);
-    if (!inserted)
-      return entry->second;
-    Value result = make(value);
-    known[value] = result;
-    return result;
-  }
-
-  Value make(Value value) {
-    Operation *def = value.getDefiningOp();
-    RankedTensorType type = narrow(value.getType());
-    Location loc = value.getLoc();
-    if (auto load = dyn_cast_or_null<nv::TmemLoadOp>(def)) {
-      auto whole = cast<nv::MemDescType>(load.getView().getType());
-      Value zero = arith::ConstantIntOp::create(builder, loc, 0, 32);
-      Value first = arith::ConstantIntOp::create(builder, loc, column, 32);
-      auto part = nv::MemDescType::get(whole.getContext(), type.getShape(), whole.getElementType(),
-                                       whole.getLayout(), whole.getSpace());
-      Value view =
-          nv::MemDescSliceOp::create(builder, loc, part, load.getView(), ValueRange{zero, first});
-      return nv::TmemLoadOp::create(builder, loc, type, view);
-    }
-    SplatElementsAttr splat;
-    if (matchPattern(value, m_Constant(&splat)))
-      return arith::ConstantOp::create(builder, loc, splat.resizeSplat(type));
-    if (auto same = dyn_cast_or_null<nv::SplatOp>(def))
-      return nv::SplatOp::create(builder, loc, type, same.getValue());
-    if (auto rows = dyn_cast_or_null<nv::BroadcastOp>(def); rows && rows.getDim() == 1)
-      return nv::BroadcastOp::create(builder, loc, type, rows.getSource(), rows.getDim());
-    if (def && OpTrait::hasElementwiseMappableTraits(def) && def->getNumResults() == 1 &&
-        dependsOnLoad(value)) {
-      SmallVector<Value> operands;
-      for (Value operand : def->getOperands())
-        operands.push_back(of(operand));
-      OperationState state(loc, def->getName(), operands, {Type(type)}, def->getAttrs());
-      state.propertiesAttr = def->getPropertiesAsAttribute();
-      return builder.create(state)->getResult(0);
-    }
-    return nv::ExtractOp::create(builder, loc, type, value,
-                                 builder.getDenseI64ArrayAttr({0, column}));
-  }
-
-  /// Whether element-wise code leads from tensor memory to `value`.
-  bool dependsOnLoad(Value value) {
-    Operation *def = value.getDefiningOp();
-    if (!def)
-      return false;
-    if (isa<nv::TmemLoadOp>(def))
-      return true;
-    return OpTrait::hasElementwiseMappableTraits(def) &&
-           llvm::any_of(def->getOperands(), [&](Value operand) { return dependsOnLoad(operand); });
-  }
-};
-
 /// Erases `op` and the element-wise code that only its value went into.
 void eraseDead(Operation *op) {
   for (Operation *user : llvm::make_early_inc_range(op->getUsers()))
@@ -125,37 +57,69 @@ void eraseDead(Operation *op) {
     op->erase();
 }
 
-void narrow(nv::TmemLoadOp load) {
-  llvm::SetVector<nv::ExtractOp> pieces;
-  if (!endsInPieces(load.getResult(), load->getBlock(), pieces) || pieces.size() < 2)
-    return;
-  auto slot = load.getView().getDefiningOp<SlotOp>();
+/// All that is read from tensor memory for `value`, through element-wise code.
+void collectLoads(Value value, llvm::SetVector<Operation *> &loads) {
+  Operation *def = value.getDefiningOp();
+  if (isa_and_nonnull<nv::TmemLoadOp>(def))
+    loads.insert(def);
+  else if (def && OpTrait::hasElementwiseMappableTraits(def))
+    for (Value operand : def->getOperands())
+      collectLoads(operand, loads);
+}
+
+/// The release of the slot that is read, in the same block.
+ReleaseOp releaseOf(nv::TmemLoadOp load) {
   ReleaseOp release;
-  if (slot)
+  if (auto slot = load.getView().getDefiningOp<SlotOp>())
     for (Operation *user : slot.getToken().getUsers())
       if (auto found = dyn_cast<ReleaseOp>(user))
         release = found;
-  if (!release || release->getBlock() != load->getBlock())
-    return;
+  return release && release->getBlock() == load->getBlock() ? release : ReleaseOp();
+}
+
+/// Narrows the tile and the others that its pieces are computed from; gives those that are gone.
+llvm::SetVector<Operation *> narrow(nv::TmemLoadOp load) {
+  llvm::SetVector<nv::ExtractOp> pieces;
+  if (!endsInPieces(load.getResult(), load->getBlock(), pieces) || pieces.size() < 2)
+    return {};
+  llvm::SetVector<Operation *> loads;
+  SmallVector<ReleaseOp> releases;
+  for (size_t seen = 0, known = 0; seen < pieces.size();) { // both sets grow
+    nv::ExtractOp piece = pieces[seen++];
+    collectLoads(piece.getSource(), loads);
+    for (; known < loads.size(); ++known) {
+      auto other = cast<nv::TmemLoadOp>(loads[known]);
+      ReleaseOp release = releaseOf(other);
+      if (!release || !endsInPieces(other.getResult(), load->getBlock(), pieces))
+        return {};
+      if (!llvm::is_contained(releases, release))
+        releases.push_back(release);
+    }
+  }
   Operation *last = nullptr;
   for (nv::ExtractOp piece : pieces) {
     OpBuilder builder(piece);
     int64_t columns = cast<RankedTensorType>(piece.getType()).getDimSize(1);
-    Narrower narrower{builder, piece.getOffsets()[1], columns, DenseMap<Value, Value>()};
-    piece.getResult().replaceAllUsesWith(narrower.of(piece.getSource()));
+    ColumnPiece part(builder, piece.getOffsets()[1], columns);
+    piece.getResult().replaceAllUsesWith(part.of(piece.getSource()));
     if (!last || last->isBeforeInBlock(piece))
       last = piece;
   }
-  release->moveAfter(last);
-  eraseDead(load);
+  for (ReleaseOp release : releases)
+    release->moveAfter(last);
+  for (Operation *op : loads)
+    eraseDead(op);
+  return loads;
 }
 
 struct NarrowTensorMemory : tileloom::warp::impl::WarpNarrowTensorMemoryBase<NarrowTensorMemory> {
   void runOnOperation() override {
     SmallVector<nv::TmemLoadOp> loads;
     getOperation()->walk([&](nv::TmemLoadOp load) { loads.push_back(load); });
+    llvm::SetVector<Operation *> gone;
     for (nv::TmemLoadOp load : loads)
-      narrow(load);
+      if (!gone.contains(load))
+        gone.insert_range(narrow(load));
   }
 };
 

@@ -11,6 +11,7 @@
 //   unless it has products;
 // - operands of products that are read through pointers are written to shared memory by threads that
 //   run ahead, too: `gather` (OperandStaging.h);
+// - scalar counters that hand out values (an atomic whose result is used, without an order) are the load thread's too;
 // - Hopper's products write registers, so the warps that own the sums issue them, and do all that
 //   is done with the sums: `math`. Blackwell's are issued by one thread and write tensor memory:
 //   `mma` and `math`. Products too small for either, without copies, are mma.sync's in the one role.
@@ -38,6 +39,15 @@ using namespace tileloom;
 
 namespace {
 
+/// A counter: an addition to one element whose value before is asked for; only one thread may ask. What
+/// orders the whole program, or does something else, is done by the warps that do the rest.
+bool drawsScalar(Operation *op) {
+  auto atomic = dyn_cast<tile::AtomicOp>(op);
+  return atomic && !atomic->use_empty() && !isa<RankedTensorType>(atomic.getType()) &&
+         atomic.getKind() == tile::AtomicKind::Add && !atomic.getMask() &&
+         atomic.getOrder() == tile::MemOrder::Relaxed && atomic.getScope() == tile::MemScope::Gpu;
+}
+
 LogicalResult partition(func::FuncOp function, bool tensorMemory) {
   auto schedule = function->getAttrOfType<tile::ScheduleAttr>(tile::scheduleAttrName);
   StringRef specialize = schedule ? schedule.word("specialize").value_or("auto") : "auto";
@@ -54,6 +64,12 @@ LogicalResult partition(func::FuncOp function, bool tensorMemory) {
   if (copies && specialize == "off")
     return function.emitOpError("schedule: specialize = \"off\" expected a kernel without tiles "
                                 "loaded through descriptors, found one: a role issues them");
+  bool keeps = schedule && schedule.word("keep").value_or("none") != "none";
+  bool tiles =
+      function.walk([](tile::ForEachTileOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  if (keeps && !(copies && tiles))
+    return function.emitOpError("schedule: keep expected a loop over tiles that loads through "
+                                "descriptors, found none");
   bool fit = llvm::all_of(dots, [&](tile::DotOp dot) { return fitsTensorCore(dot, tensorMemory); });
   bool roles = copies || (!dots.empty() && fit);
 
@@ -74,7 +90,7 @@ LogicalResult partition(func::FuncOp function, bool tensorMemory) {
   }
   function->setAttr(rolesAttrName, builder.getArrayAttr(names));
   function.walk([&](Operation *op) {
-    if (isa<tile::LoadOp>(op))
+    if (isa<tile::LoadOp>(op) || (copies && drawsScalar(op)))
       op->setAttr(inAttrName, name(loadRole));
     else if (isa<tile::DotOp>(op))
       op->setAttr(inAttrName, name(!roles ? mainRole : tensorMemory ? mmaRole : mathRole));

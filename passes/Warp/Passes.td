@@ -35,6 +35,33 @@ def WarpPlanBuffers : Pass<"warp-plan-buffers"> {
   let summary = "Decide the depths of rings and the registers of roles";
 }
 
+def WarpSliceResults : Pass<"warp-slice-results"> {
+  let summary = "Work on results in slices of columns";
+  let description = [{
+    What is computed element by element from the sum of a product, until it is stored or reduced, is computed a slice of columns after the
+    other.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let options = [Option<"registers", "registers", "int64_t", "32", "Registers of a thread that a slice of 32-bit elements takes">];
+}
+
+def WarpSliceColumns : Pass<"warp-slice-columns"> {
+  let summary = "Work on tiles of tensor memory in slices of columns";
+  let description = [{
+    Stores to tensor memory, and reductions along the columns of what was read from it, are done a slice of columns after the
+    other, with the element-wise code before them. A tile is read in slices if they are read once, or if it does not fit.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let options = [
+    Option<"sliceRegisters", "slice-registers", "int64_t", "32", "Registers of a thread that a slice of 32-bit elements takes">,
+    Option<"keptRegisters", "kept-registers", "int64_t", "128", "Registers of a thread for tiles that are kept whole">];
+}
+
+def WarpExpandDivisions : Pass<"warp-expand-divisions"> {
+  let summary = "Expand divisions that round up or down into plain arithmetic";
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def WarpExpandStores : Pass<"warp-expand-stores"> {
   let summary = "Expand warp.store into ring operations, a local store and a TMA store";
   let dependentDialects = ["::tileloom::nv::NVDialect"];
@@ -70,7 +97,7 @@ def WarpDrainRings : Pass<"warp-drain-rings"> {
 
 def WarpAssignStagePhase : Pass<"warp-assign-stage-phase"> {
   let summary = "Give every acquire its stage and phase, carried by each role through its control flow";
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::NVVM::NVVMDialect"];
 }
 
 //===----------------------------------------------------------------------===//

@@ -3,10 +3,11 @@
 // In: roles with rings of depth 1. Out: rings that feed innermost loops as deep as shared memory
 // allows (or as the schedule says), and a register budget for each role.
 //
-// What is loaded once for a loop keeps one slot: a second one only hides the turn from tile to
-// tile. The rest of shared memory goes to the loop's rings, all equally deep, up to the depth at
-// which the copies' latency is hidden several times. A tile that a role writes for itself has two slots:
-// one is written while a product reads the other.
+// The loop's rings come first, all equally deep, up to the depth at which the copies' latency is
+// hidden several times. What is loaded once for a loop has one slot, and a second one where memory
+// is left: it hides the turn from tile to tile, as the next tile's copy need not wait for the last
+// product that reads this one's. A tile that a role writes for itself has two slots: one is written while a
+// product reads the other.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -16,6 +17,7 @@
 #include "dialects/Tile/Tile.h"
 #include "dialects/Warp/Warp.h"
 #include "passes/Warp/Projection.h"
+#include "passes/Warp/ValueRing.h"
 #include "tileloom/Analysis/AxisInfo.h"
 #include "tileloom/Schedule/Limits.h"
 
@@ -41,6 +43,9 @@ int64_t slotBytes(BufferType type) {
   return bytes;
 }
 
+/// What a value of 16 bytes takes (slots begin at multiples of 128 bytes).
+constexpr int64_t valueSlotBytes = 128;
+
 /// Loops around the acquires of a buffer's rings, without the loop over tiles.
 int64_t loopsAround(BufferOp buffer) {
   int64_t deepest = 0;
@@ -53,6 +58,20 @@ int64_t loopsAround(BufferOp buffer) {
         deepest = std::max(deepest, depth);
       }
   return deepest;
+}
+
+bool isInTileLoop(BufferOp buffer) {
+  for (Operation *ring : buffer.getBuffer().getUsers())
+    for (Operation *user : ring->getUsers())
+      if (user->getParentOfType<ForEachTileOp>())
+        return true;
+  return false;
+}
+
+void setDepth(BufferOp buffer, int64_t depth) {
+  BufferType type = buffer.getBuffer().getType();
+  buffer.getBuffer().setType(
+      BufferType::get(type.getContext(), depth, type.getViews(), type.getSpace()));
 }
 
 /// The most slots that a loop around a buffer's uses asks for (`tile.num_stages`); 0 if none does.
@@ -77,8 +96,7 @@ void giveReplicasSlots(func::FuncOp function) {
     BufferType type = buffer.getBuffer().getType();
     int64_t replicas = acquire->getParentOfType<RoleOp>().getReplicas();
     if (!buffer.getPerReplica() && type.getSpace() == Space::Smem && type.getDepth() < replicas)
-      buffer.getBuffer().setType(
-          BufferType::get(type.getContext(), replicas, type.getViews(), type.getSpace()));
+      setDepth(buffer, replicas);
   });
 }
 
@@ -129,9 +147,10 @@ LogicalResult planDepths(func::FuncOp function, tile::ScheduleAttr schedule) {
     BufferType type = buffer.getBuffer().getType();
     if (type.getSpace() != Space::Smem)
       return;
-    if (loopsAround(buffer) > 0 && buffer.getPerReplica()) {
-      buffer.getBuffer().setType(
-          BufferType::get(type.getContext(), 2, type.getViews(), type.getSpace()));
+    if (isValueBuffer(type)) {
+      fixed += valueSlotBytes * type.getDepth();
+    } else if (loopsAround(buffer) > 0 && buffer.getPerReplica()) {
+      setDepth(buffer, 2);
       fixed += slotBytes(type) * 2 * replicas;
     } else if (loopsAround(buffer) > 0) {
       streams.push_back(buffer);
@@ -157,11 +176,19 @@ LogicalResult planDepths(func::FuncOp function, tile::ScheduleAttr schedule) {
            << " for the rest; "
            << (fit > 0 ? std::to_string(fit) + " stages would fit"
                        : std::string("use smaller tiles"));
-  for (BufferOp buffer : streams) {
+  for (BufferOp buffer : streams)
+    setDepth(buffer, depth);
+  int64_t left = sharedBytes - fixed - perStage * depth;
+  function.walk([&](BufferOp buffer) {
     BufferType type = buffer.getBuffer().getType();
-    buffer.getBuffer().setType(
-        BufferType::get(type.getContext(), depth, type.getViews(), type.getSpace()));
-  }
+    bool oncePerTile = type.getSpace() == Space::Smem && type.getDepth() == 1 &&
+                       !buffer.getPerReplica() && !isValueBuffer(type) && isInTileLoop(buffer) &&
+                       loopsAround(buffer) == 0;
+    if (!oncePerTile || slotBytes(type) > left)
+      return;
+    left -= slotBytes(type);
+    setDepth(buffer, 2);
+  });
   return success();
 }
 
@@ -191,8 +218,7 @@ LogicalResult planTensorMemory(func::FuncOp function) {
     if (columns + width(type) > columnsOfSM)
       continue;
     columns += width(type);
-    buffer.getBuffer().setType(
-        BufferType::get(type.getContext(), 2, type.getViews(), type.getSpace()));
+    setDepth(buffer, 2);
   }
   return success();
 }
@@ -210,20 +236,22 @@ void planRegisters(func::FuncOp function, tile::ScheduleAttr schedule) {
   int64_t groups = 0; // of four warps
   for (RoleOp role : wide)
     groups += role.getWarps() * role.getReplicas() / 4;
-  std::optional<int64_t> given = schedule ? schedule.integer("registers") : std::nullopt;
-  if (gathering.empty()) {
-    int64_t budget = given.value_or(wideRegisters(groups));
-    for (RoleOp role : wide)
-      role.setRegisters(budget);
-  } else {
-    auto [budget, gather] = gatherRegisters(groups, !narrow.empty());
-    for (RoleOp role : wide)
-      role.setRegisters(given.value_or(budget));
-    for (RoleOp role : gathering)
-      role.setRegisters(gather);
-  }
+  // All narrow roles get the same: they share a warpgroup.
+  int64_t least = narrowRegisters;
   for (RoleOp role : narrow)
-    role.setRegisters(narrowRegisters);
+    role.walk([&](nv::Tcgen05MmaOp) { least = issuerRegisters; });
+  int64_t budget = wideRegisters(groups, least);
+  for (RoleOp role : gathering) {
+    auto [others, own] = gatherRegisters(groups, narrow.empty() ? 0 : least);
+    budget = others;
+    role.setRegisters(own);
+  }
+  if (schedule)
+    budget = schedule.integer("registers").value_or(budget);
+  for (RoleOp role : wide)
+    role.setRegisters(budget);
+  for (RoleOp role : narrow)
+    role.setRegisters(least);
 }
 
 struct PlanBuffers : tileloom::warp::impl::WarpPlanBuffersBase<PlanBuffers> {

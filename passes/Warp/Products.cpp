@@ -8,6 +8,7 @@
 #include "passes/Warp/Products.h"
 
 #include "passes/Warp/Projection.h"
+#include "tileloom/Schedule/Limits.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -23,18 +24,9 @@ nv::MemDescType memoryType(RankedTensorType type, nv::MemorySpace space) {
 }
 
 int64_t pieceColumns(RankedTensorType type, tile::ScheduleAttr schedule, bool tensorMemory) {
-  int64_t columns = type.getShape().back();
-  // A row of 128 bytes is one span of the widest swizzle; two of them measured as well as more
-  // where the tile is in registers anyway.
-  int64_t spans = tensorMemory ? 1 : 2;
-  int64_t widest = std::max<int64_t>(spans * 1024 / type.getElementTypeBitWidth(), 8);
-  if (schedule)
-    widest = schedule.integer("epilogue").value_or(widest);
-  int64_t span = std::max<int64_t>(1024 / type.getElementTypeBitWidth(), 8);
-  for (int64_t piece : {widest, widest / 2, span})
-    if (piece > 0 && columns % piece == 0)
-      return piece;
-  return columns;
+  std::optional<int64_t> widest = schedule ? schedule.integer("epilogue") : std::nullopt;
+  return tileloom::schedule::pieceColumns(type.getShape().back(), type.getElementTypeBitWidth(),
+                                          widest, tensorMemory);
 }
 
 ProductLowering::ProductLowering(func::FuncOp function, bool tensorMemory)

@@ -20,6 +20,9 @@ inline constexpr llvm::StringLiteral inAttrName = "warp.in";
 /// Array of strings on a function: its roles, in order.
 inline constexpr llvm::StringLiteral rolesAttrName = "warp.roles";
 
+/// On warp.for_each_tile of all roles: "dynamic" where CTAs draw tiles from a counter.
+inline constexpr llvm::StringLiteral schedulerAttrName = "warp.scheduler";
+
 inline constexpr llvm::StringLiteral loadRole = "load", mathRole = "math", mmaRole = "mma",
                                      mainRole = "main", gatherRole = "gather";
 

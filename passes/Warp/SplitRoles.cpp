@@ -4,9 +4,11 @@
 // in `warp.roles`: the operations of that role, what their operands are computed from, and the
 // loops and branches around them. Of a loop a role keeps only the values that it needs.
 //
-// Pure operations and reads of memory that the kernel does not write are copied into every role
-// that needs them. Anything else that a role needs from another one is an error: values cross roles
-// through rings only.
+// Pure operations and reads of memory are copied into every role that needs them. A scalar that only
+// one role can compute (an atomic's result, a reduction of a tile) crosses through a ring of values:
+// it is sent where the program computes it, and received at the same place by every role that needs
+// it. So each role meets its rings in the order of the sequential program, and none can wait for
+// another in a circle. A tile that would cross without a ring is an error.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -16,12 +18,13 @@
 #include "dialects/Tile/Tile.h"
 #include "dialects/Warp/Warp.h"
 #include "passes/Warp/Projection.h"
+#include "passes/Warp/RoleSlice.h"
+#include "passes/Warp/ValueRing.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
-#include "llvm/ADT/SetVector.h"
 
 namespace tileloom::warp {
 #define GEN_PASS_DEF_WARPSPLITROLES
@@ -34,118 +37,20 @@ using namespace tileloom::warp;
 
 namespace {
 
-/// What one role needs of the sequential program.
-class Slice {
-public:
-  Slice(func::FuncOp function, StringAttr role) : function(function), role(role) {}
-
-  LogicalResult compute() {
-    LogicalResult result = success();
-    function.walk([&](Operation *op) {
-      if (op->getAttrOfType<StringAttr>(inAttrName) == role)
-        need(op);
-    });
-    while (!work.empty() && succeeded(result))
-      result = visit(work.pop_back_val());
-    return result;
-  }
-
-  bool has(Operation *op) const { return ops.contains(op); }
-  bool has(Value value) const { return values.contains(value); }
-
-private:
-  void need(Operation *op) {
-    if (op == function || !ops.insert(op))
-      return;
-    work.push_back(op);
-    need(op->getParentOp());
-  }
-
-  void need(Value value) {
-    if (!values.insert(value))
-      return;
-    if (auto result = dyn_cast<OpResult>(value)) {
-      need(result.getOwner());
-      if (auto loop = dyn_cast<scf::ForOp>(result.getOwner()))
-        needCarried(loop, result.getResultNumber());
-      else if (auto loop = dyn_cast<scf::WhileOp>(result.getOwner()))
-        needPassed(loop, result.getResultNumber());
-      else if (auto branch = dyn_cast<scf::IfOp>(result.getOwner()))
-        for (Region *region : branch.getRegions())
-          need(region->front().getTerminator()->getOperand(result.getResultNumber()));
-      return;
-    }
-    auto argument = cast<BlockArgument>(value);
-    Operation *owner = argument.getOwner()->getParentOp();
-    need(owner);
-    unsigned index = argument.getArgNumber();
-    if (auto loop = dyn_cast<scf::ForOp>(owner)) {
-      if (index > 0)
-        needCarried(loop, index - 1);
-    } else if (auto loop = dyn_cast<scf::WhileOp>(owner)) {
-      if (argument.getOwner() == loop.getBeforeBody()) {
-        need(loop.getInits()[index]);
-        need(loop.getYieldOp().getOperand(index));
-      } else {
-        needPassed(loop, index);
-      }
-    }
-  }
-
-  /// What the condition of a loop passes on, to the body and out.
-  void needPassed(scf::WhileOp loop, unsigned index) {
-    need(loop.getConditionOp().getArgs()[index]);
-    need(Value(loop.getAfterArguments()[index]));
-    need(loop.getResult(index));
-  }
-
-  void needCarried(scf::ForOp loop, unsigned index) {
-    need(loop.getInitArgs()[index]);
-    need(loop.getYieldedValues()[index]);
-    need(Value(loop.getRegionIterArgs()[index]));
-    need(loop.getResult(index));
-  }
-
-  LogicalResult visit(Operation *op) {
-    auto own = op->getAttrOfType<StringAttr>(inAttrName);
-    if (own && own != role)
-      return op->emitOpError("in role '")
-             << own.getValue() << "': expected its value to be used by that role only, found it "
-             << "needed by role '" << role.getValue() << "'";
-    if (auto loop = dyn_cast<scf::ForOp>(op)) {
-      for (Value bound : {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()})
-        need(bound);
-      return success();
-    }
-    if (auto loop = dyn_cast<scf::WhileOp>(op)) {
-      need(loop.getConditionOp().getCondition());
-      return success();
-    }
-    if (auto branch = dyn_cast<scf::IfOp>(op)) {
-      need(branch.getCondition());
-      return success();
-    }
-    if (op->getNumRegions() > 0 && !isa<tile::ForEachTileOp>(op))
-      return op->emitOpError("control flow: expected scf.for, scf.while, scf.if or "
-                             "tile.for_each_tile, found '")
-             << op->getName() << "'";
-    for (Value operand : op->getOperands())
-      need(operand);
-    return success();
-  }
-
-  func::FuncOp function;
-  StringAttr role;
-  llvm::SetVector<Operation *> ops;
-  llvm::SetVector<Value> values;
-  SmallVector<Operation *> work;
+/// How tiles fall to the CTAs.
+struct TileOrder {
+  int64_t raster;
+  bool reverse, dynamic;
 };
+
+/// The rings of each operation whose results cross roles, one for each result.
+using ValueRings = llvm::MapVector<Operation *, SmallVector<ValueRing>>;
 
 /// Copies a role's slice into its region.
 class Projector {
 public:
-  Projector(const Slice &slice, int64_t raster, bool reverse)
-      : slice(slice), raster(raster), reverse(reverse) {}
+  Projector(const RoleSlice &slice, const ValueRings &rings, TileOrder order)
+      : slice(slice), rings(rings), order(order) {}
 
   void block(Block &from, OpBuilder &builder) {
     for (Operation &op : from.without_terminator())
@@ -166,8 +71,17 @@ private:
       return copyBranch(branch, builder);
     if (auto tiles = dyn_cast<tile::ForEachTileOp>(op))
       return copyTiles(tiles, builder);
+    auto crossing = rings.find(op);
+    if (crossing != rings.end() && slice.receives(op)) {
+      for (auto [result, ring] : llvm::zip(op->getResults(), crossing->second))
+        mapping.map(result, ring.receive(builder, op->getLoc()));
+      return;
+    }
     Operation *clone = builder.clone(*op, mapping);
     clone->removeAttr(inAttrName);
+    if (crossing != rings.end())
+      for (auto [result, ring] : llvm::zip(clone->getResults(), crossing->second))
+        ring.send(builder, op->getLoc(), result);
   }
 
   void copyLoop(scf::ForOp loop, OpBuilder &builder) {
@@ -290,7 +204,9 @@ private:
       rows = arith::MulIOp::create(builder, loc, rows, extents[i]);
     OperationState state(loc, ForEachTileOp::getOperationName());
     state.addOperands({rows, columns});
-    state.addAttribute("group", builder.getI64IntegerAttr(raster));
+    state.addAttribute("group", builder.getI64IntegerAttr(order.raster));
+    if (order.dynamic)
+      state.addAttribute(schedulerAttrName, builder.getStringAttr("dynamic"));
     Region *region = state.addRegion();
     region->emplaceBlock();
     region->addArgument(builder.getI32Type(), loc);
@@ -303,7 +219,7 @@ private:
       mapping.map(source.getArgument(index), coordinate);
     };
     Value column = body.getArgument(1), rest = body.getArgument(0);
-    if (reverse && extents.size() > 1) {
+    if (order.reverse && extents.size() > 1) {
       Value top = arith::SubIOp::create(inside, loc, columns, one);
       column = arith::SubIOp::create(inside, loc, top, column);
     }
@@ -322,9 +238,9 @@ private:
         copy(&op, inside);
   }
 
-  const Slice &slice;
-  int64_t raster;
-  bool reverse;
+  const RoleSlice &slice;
+  const ValueRings &rings;
+  TileOrder order;
   IRMapping mapping;
 };
 
@@ -352,22 +268,29 @@ int64_t warpsOf(func::FuncOp function, StringRef role, tile::ScheduleAttr schedu
 
 LogicalResult split(func::FuncOp function) {
   auto schedule = function->getAttrOfType<tile::ScheduleAttr>(tile::scheduleAttrName);
-  int64_t raster = schedule ? schedule.integer("raster").value_or(1) : 1;
-  bool reverse = schedule && schedule.word("order") == StringRef("reverse");
+  TileOrder order{schedule ? schedule.integer("raster").value_or(1) : 1,
+                  schedule && schedule.word("order") == StringRef("reverse"),
+                  schedule && schedule.word("scheduler") == StringRef("dynamic")};
   bool tiles = false;
   function.walk([&](tile::ForEachTileOp) { tiles = true; });
+
+  FailureOr<RoleSlices> slices = RoleSlices::compute(function);
+  if (failed(slices))
+    return failure();
 
   Block &entry = function.getBody().front();
   OpBuilder builder(entry.getTerminator());
   Location loc = function.getLoc();
+  ValueRings rings;
+  for (auto [op, sender] : slices->sent())
+    for (Type type : op->getResultTypes())
+      rings[op].push_back(ValueRing(builder, op->getLoc(), type,
+                                    ("value" + Twine(rings.size() - 1)).str()));
   OperationState state(loc, SpecializeOp::getOperationName());
   state.addRegion()->emplaceBlock();
   auto specialize = cast<SpecializeOp>(builder.create(state));
-  for (Attribute attribute : function->getAttrOfType<ArrayAttr>(rolesAttrName)) {
-    auto name = cast<StringAttr>(attribute);
-    Slice slice(function, name);
-    if (failed(slice.compute()))
-      return failure();
+  for (const RoleSlice &slice : slices->all()) {
+    StringAttr name = slice.getRole();
     OpBuilder inside = OpBuilder::atBlockEnd(&specialize.getBody().front());
     OperationState roleState(loc, RoleOp::getOperationName());
     roleState.addAttribute("sym_name", name);
@@ -375,7 +298,7 @@ LogicalResult split(func::FuncOp function) {
     roleState.addRegion()->emplaceBlock();
     auto role = cast<RoleOp>(inside.create(roleState));
     OpBuilder body = OpBuilder::atBlockEnd(&role.getBody().front());
-    Projector(slice, raster, reverse).block(entry, body);
+    Projector(slice, rings, order).block(entry, body);
   }
   // What is left outside is storage.
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(entry))) {

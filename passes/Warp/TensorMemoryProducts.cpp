@@ -3,11 +3,15 @@
 // Blackwell: one thread (role mma) issues nv.tcgen05.mma; the sum lies in tensor memory, an operand
 // made in registers goes there too. Each is a storage with owners in turn, so each has a buffer and
 // rings like a loaded tile:
-// - a sum that a loop only adds to is the mma role's for the whole loop: free -> mma -> full ->
-// math. It may start undefined or at zero: then the first product does not add, and after no iteration at
-// all the reader writes zeros first;
+// - a sum that a loop only adds to is the mma role's for the whole loop: free -> mma -> full -> math,
+//   from a start that math writes: free -> math -> ready -> mma -> full -> math;
 // - a product without accumulator: the same, once an iteration;
-// - a sum that something else touches between products goes through registers:
+// - a sum that element-wise code changes between products stays where it is: math writes the start
+//   and passes it on through mma, then an iteration is
+//   full -> math takes it in hand -> free -> math changes it in place -> ready -> mma -> full,
+//   and math reads it at last. Each ring is passed once a round, so that every wait has its phase.
+//   What lies in the slot is kept from round to round: there is one slot;
+// - a sum that something else reads between products goes through registers:
 //   free -> math writes -> ready -> mma -> full -> math reads;
 // - an operand: free -> math writes -> ready -> mma.
 //
@@ -21,7 +25,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/Builders.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace tileloom::warp;
@@ -63,27 +66,53 @@ struct InRole {
 };
 } // namespace
 
-static bool isZero(Value value) {
-  return matchPattern(value, m_AnyZeroFloat()) || matchPattern(value, m_Zero());
+/// A product whose sum its loop carries to the same product of the next iteration.
+struct CarriedSum {
+  scf::ForOp loop; // null if there is none
+  unsigned index = 0;
+  SmallVector<Operation *> between; // element-wise code from the carried value to the accumulator
+
+  Value carried() { return loop.getRegionIterArgs()[index]; }
+  Value init() { return loop.getInitArgs()[index]; }
+};
+
+/// Collects what is computed from `value`, element by element, in `block`; false if it goes anywhere
+/// but into the accumulator of `dot`.
+static bool onlyFeeds(tile::DotOp dot, Value value, SmallVectorImpl<Operation *> &between) {
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
+    if (user == dot && use.get() == dot.getAcc() && use.get() != dot.getA())
+      continue;
+    bool elementwise = OpTrait::hasElementwiseMappableTraits(user) && user->getNumResults() == 1 &&
+                       user->getBlock() == dot->getBlock() && isPure(user) &&
+                       user->getResult(0).getType() == dot.getType();
+    if (!elementwise)
+      return false;
+    if (llvm::is_contained(between, user))
+      continue;
+    between.push_back(user);
+    if (!onlyFeeds(dot, user->getResult(0), between))
+      return false;
+  }
+  return true;
 }
 
-/// The place of a loop's value that is a product's accumulator.
-static unsigned carriedIndex(tile::DotOp dot) {
-  return cast<BlockArgument>(dot.getAcc()).getArgNumber() - 1;
-}
-
-/// The loop that does nothing with the product's sum but carry it, if there is one.
-static scf::ForOp carryingLoop(tile::DotOp dot) {
-  auto carried = dyn_cast_or_null<BlockArgument>(dot.getAcc());
+static CarriedSum carriedSum(tile::DotOp dot) {
   auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
-  if (!carried || !loop || carried.getOwner() != loop.getBody() || carried.getArgNumber() == 0)
+  if (!loop || !dot.getAcc() || !dot.getResult().hasOneUse())
     return {};
-  unsigned index = carried.getArgNumber() - 1;
-  bool own = carried.hasOneUse() && dot.getResult().hasOneUse() &&
-             loop.getYieldedValues()[index] == dot.getResult() &&
-             (loop.getInitArgs()[index].getDefiningOp<ub::PoisonOp>() ||
-              (!dot.getUseAcc() && isZero(loop.getInitArgs()[index])));
-  return own ? loop : scf::ForOp();
+  OpOperand &use = *dot.getResult().getUses().begin();
+  if (use.getOwner() != loop.getBody()->getTerminator())
+    return {};
+  CarriedSum sum{loop, use.getOperandNumber(), {}};
+  if (!onlyFeeds(dot, sum.carried(), sum.between))
+    return {};
+  bool reached = sum.between.empty() ? dot.getAcc() == sum.carried()
+                                     : llvm::is_contained(sum.between, dot.getAcc().getDefiningOp());
+  if (!reached)
+    return {};
+  llvm::sort(sum.between, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  return sum;
 }
 
 LogicalResult ProductLowering::lowerToTensorMemory(tile::DotOp dot) {
@@ -116,57 +145,55 @@ LogicalResult ProductLowering::lowerToTensorMemory(tile::DotOp dot) {
 
   // The sum.
   nv::MemDescType sum = memoryType(d, nv::MemorySpace::Tmem);
-  scf::ForOp loop = carryingLoop(dot);
-  bool throughRegisters = dot.getAcc() && !loop;
-  SmallVector<Value> rings = storage(function, loc, d, Space::Tmem, throughRegisters ? 3 : 2);
-  Value free = rings[0], full = rings.back();
-  InRole issuer{builder, loc, mma};
-  Value token, target, accumulate;
-  if (throughRegisters) {
-    InRole writer{builder, loc, math};
-    auto [written, slot] = writer.take(free, sum);
-    writer.make<nv::TmemStoreOp>(dot.getAcc(), slot);
-    writer.give(written, rings[1], ReleaseKind::Generic);
-    std::tie(token, target) = issuer.take(rings[1], sum);
-    accumulate = dot.getUseAcc();
-  } else {
-    if (loop)
-      builder.setInsertionPoint(loop);
-    std::tie(token, target) = issuer.take(free, sum);
-    builder.setInsertionPoint(dot);
-    if (loop)
-      accumulate = dot.getUseAcc();
-    if (loop && !accumulate)
-      accumulate = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
-                                         loop.getInductionVar(), loop.getLowerBound());
+  CarriedSum carried = carriedSum(dot);
+  scf::ForOp loop = carried.loop;
+  bool inPlace = loop && !carried.between.empty();
+  bool written = inPlace || (loop ? !carried.init().getDefiningOp<ub::PoisonOp>() : bool(dot.getAcc()));
+  SmallVector<Value> rings = storage(function, loc, d, Space::Tmem, written ? 3 : 2);
+  Value free = rings[0], ready = written ? rings[1] : rings[0], full = rings.back();
+  InRole issuer{builder, loc, mma}, owner{builder, loc, math};
+  if (loop)
+    builder.setInsertionPoint(loop);
+  if (written) {
+    auto [token, slot] = owner.take(free, sum);
+    owner.make<nv::TmemStoreOp>(loop ? carried.init() : dot.getAcc(), slot);
+    owner.give(token, ready, ReleaseKind::Generic);
   }
+  Value token, target;
+  if (inPlace) {
+    issuer.give(issuer.make<AcquireOp>(ready), full, ReleaseKind::Tcgen05);
+    builder.setInsertionPoint(dot);
+    owner.give(owner.make<AcquireOp>(full), free, ReleaseKind::Generic);
+    auto [held, slot] = owner.take(free, sum);
+    auto value = owner.make<nv::TmemLoadOp>(Type(d), slot);
+    carried.carried().replaceAllUsesWith(value.getResult());
+    for (Operation *op : carried.between)
+      op->moveBefore(dot);
+    owner.make<nv::TmemStoreOp>(dot.getAcc(), slot);
+    owner.give(held, ready, ReleaseKind::Generic);
+  }
+  std::tie(token, target) = issuer.take(ready, sum);
+  builder.setInsertionPoint(dot);
+  Value accumulate = dot.getUseAcc();
   if (!accumulate)
     accumulate = arith::ConstantIntOp::create(builder, loc, dot.getAcc() ? 1 : 0, 1);
   auto product = issuer.make<nv::Tcgen05MmaOp>(view, *right, target, accumulate, uint64_t(1));
   if (operandToken)
     issuer.give(operandToken, operandFree, ReleaseKind::Tcgen05);
-  if (loop)
+  if (loop && !inPlace)
     builder.setInsertionPointAfter(loop);
   issuer.give(token, full, ReleaseKind::Tcgen05);
-  InRole reader{builder, loc, math};
-  auto [readToken, source] = reader.take(full, sum);
-  if (loop && !loop.getInitArgs()[carriedIndex(dot)].getDefiningOp<ub::PoisonOp>()) {
-    // No product has written a sum that had none.
-    Value none = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge,
-                                       loop.getLowerBound(), loop.getUpperBound());
-    auto branch = scf::IfOp::create(builder, loc, none, /*withElseRegion=*/false);
-    OpBuilder inside = branch.getThenBodyBuilder();
-    InRole{inside, loc, math}.make<nv::TmemStoreOp>(loop.getInitArgs()[carriedIndex(dot)], source);
-  }
-  auto value = reader.make<nv::TmemLoadOp>(Type(d), source);
-  reader.give(readToken, free, ReleaseKind::Generic);
+  if (inPlace)
+    builder.setInsertionPointAfter(loop);
+  auto [readToken, source] = owner.take(full, sum);
+  auto value = owner.make<nv::TmemLoadOp>(Type(d), source);
+  owner.give(readToken, free, ReleaseKind::Generic);
 
   ends[dot] = product;
   if (loop) {
-    unsigned index = carriedIndex(dot);
-    loop.getResult(index).replaceAllUsesWith(value.getResult());
+    loop.getResult(carried.index).replaceAllUsesWith(value.getResult());
     // Nothing needs what the loop carries any more; it carries it unchanged.
-    loop.getBody()->getTerminator()->setOperand(index, loop.getRegionIterArgs()[index]);
+    loop.getBody()->getTerminator()->setOperand(carried.index, carried.carried());
     dot.getAccMutable().clear();
     dot.getUseAccMutable().clear();
   } else {

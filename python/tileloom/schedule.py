@@ -17,9 +17,10 @@ from .frontend.generate import schedule_attribute
 from .runtime import library as _runtime_library
 from .runtime.errors import ArgumentError, TileloomError
 
-CANDIDATES = {"BM": (128, 64, 192, 256), "BN": (128, 256, 192, 64, 96, 48, 32), "BK": (64, 128), "BLOCK": (1024, 512, 256),
-              "BLOCK_M": (128, 64, 192, 256), "BLOCK_N": (128, 256, 192, 64, 96, 48, 32), "BLOCK_K": (64, 128)}
+_ROWS, _COLUMNS, _DEPTHS = (128, 64, 192, 256), (128, 256, 192, 64, 96, 32, 16, 48, 80, 112, 144, 160, 176, 208, 224, 240), (64, 128)
+CANDIDATES = {"BM": _ROWS, "BN": _COLUMNS, "BK": _DEPTHS, "BLOCK": (1024, 512, 256), "BLOCK_M": _ROWS, "BLOCK_N": _COLUMNS, "BLOCK_K": _DEPTHS}
 SCHEDULES = ({}, {"use": "pingpong"})
+_KEEP = (None, "rows", "columns")
 _UNKNOWN = -(1 << 63)
 _TRIALS = 8
 
@@ -29,11 +30,13 @@ class Prediction(ctypes.Structure):
 
     _fields_ = [("microseconds", ctypes.c_double), ("tiles", ctypes.c_double), ("waves", ctypes.c_double),
                 ("product_clocks", ctypes.c_double), ("copy_clocks", ctypes.c_double), ("other_clocks", ctypes.c_double),
-                ("turn_clocks", ctypes.c_double), ("bytes", ctypes.c_double), ("stages", ctypes.c_int64), ("raster", ctypes.c_int64), ("reason", ctypes.c_char * 160)]
+                ("turn_clocks", ctypes.c_double), ("bytes", ctypes.c_double), ("stages", ctypes.c_int64), ("raster", ctypes.c_int64),
+                ("keep", ctypes.c_int64), ("reason", ctypes.c_char * 160)]
 
 
 def predict(text, target, schedule, values):
-    """The Prediction for a tile program. schedule: a dict. values: one for each argument of the kernel, None where it is not known."""
+    """The Prediction for a tile program. schedule: a dict. values: one for each argument of the kernel, None where it is not known; of a
+    descriptor the bytes from row to row."""
     library = _runtime_library.load()
     function = library.tileloomPredict
     function.restype = ctypes.c_int32
@@ -81,11 +84,34 @@ def ranked(kernel, arguments, emit, target, schedule=None):
     return [(prediction, constants, own) for prediction, _, constants, own in found]
 
 
+def completed(prediction, own, schedule):
+    """`own` with what the model chose where `schedule` leaves it open."""
+    if prediction.raster and "raster" not in (schedule or {}):
+        own = {**own, "raster": prediction.raster}
+    if prediction.keep and "keep" not in (schedule or {}):
+        own = {**own, "keep": _KEEP[prediction.keep]}
+    return own
+
+
+def explain(kernel, arguments, emit, target, schedule=None):
+    """A table of all candidates for people: the choice first, those that cannot be used last. Clocks are of an SM, for one tile."""
+    lines = ["predicted us  tiles  waves  stages  L2 MB  clocks of products, copies, other work, turn  candidate"]
+    for prediction, constants, own in ranked(kernel, arguments, emit, target, schedule):
+        given = {} if isinstance(schedule, str) or not schedule else schedule
+        candidate = " ".join(f"{name}={value}" for name, value in {**constants, **completed(prediction, own, schedule), **given}.items())
+        if prediction.reason:
+            lines.append(f"{'-':>12}  {candidate}: {prediction.reason.decode(errors='replace')}")
+            continue
+        clocks = (prediction.product_clocks, prediction.copy_clocks, prediction.other_clocks, prediction.turn_clocks)
+        lines.append(f"{prediction.microseconds:12.1f} {prediction.tiles:6.0f} {prediction.waves:6.0f} {prediction.stages:7d} {prediction.bytes / 1e6:6.0f}"
+                     + "".join(f"{count:10.0f}" for count in clocks) + f"{'':9}{candidate}")
+    return "\n".join(lines)
+
+
 def choose(kernel, arguments, legal, emit, target, schedule=None):
     error = None
     for prediction, constants, own in ranked(kernel, arguments, emit, target, schedule)[:_TRIALS]:
-        if prediction.raster and "raster" not in (schedule or {}):
-            own = {**own, "raster": prediction.raster}
+        own = completed(prediction, own, schedule)
         wrong = legal(constants, own)
         if wrong is None:
             return {**constants, "schedule": own}
@@ -98,4 +124,7 @@ def _number(binding, arguments):
     if kind in ("shape", "stride"):
         extents = getattr(value, "shape" if kind == "shape" else "strides", None)
         return None if extents is None else int(extents[binding[2]])
+    if kind == "view":
+        strides = getattr(value, "strides", None)
+        return int(strides[-2]) * value.dtype.primitive_bitwidth // 8 if strides is not None and len(strides) > 1 else None
     return int(value) if kind == "scalar" and isinstance(value, int) else None

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the cases that `run.py --export FOLDER` wrote on a GPU, through tileloom.runtime, each in a child process with a time limit.
 
-    PYTHONPATH=python python3 test/faults/on_gpu.py FOLDER [--json results.json] [--only REGEX] [--limit 20] [--repeat 20]
+    PYTHONPATH=python python3 test/faults/on_gpu.py FOLDER [--json results.json] [--only REGEX] [--limit 20] [--repeat 20] [--jobs 1]
 
 Needs torch, NumPy and the installed wheel (or $TILELOOM_LIBRARY); no compiler. Outcome of a case:
   passes   the right result, every time         wrong    a wrong result, at least once
@@ -16,6 +16,7 @@ import os
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 
 def child(folder, case, kernel_name, repeat):
@@ -95,6 +96,7 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--limit", type=float, default=20, help="seconds for a case, the start of the process included")
     parser.add_argument("--repeat", type=int, default=20, help="launches of a case")
+    parser.add_argument("--jobs", type=int, default=1, help="cases at a time; a kernel that hangs only slows the others down")
     parser.add_argument("--child", nargs=2, metavar=("CASE", "KERNEL"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
@@ -105,15 +107,16 @@ def main():
     with open(os.path.join(options.folder, "index.json")) as file:
         cases = [case for case in json.load(file) if case["target"] == target and re.search(options.only, case["case"])]
     device, results, failed = torch.cuda.get_device_name(), [], False
-    for case in cases:
-        outcome = run(options.folder, case, options.limit, options.repeat)
-        results.append({**case, **outcome})
-        correct = case["case"] == case["kernel"]
-        failed |= correct and outcome["outcome"] != "passes"
-        print(f"{outcome['outcome']:8} {case['case']}  {outcome['detail']}", flush=True)
-        if options.json:
-            with open(options.json, "w") as file:
-                json.dump({"device": device, "cases": results}, file, indent=1)
+    with ThreadPoolExecutor(options.jobs) as pool:
+        outcomes = pool.map(lambda case: run(options.folder, case, options.limit, options.repeat), cases)
+        for case, outcome in zip(cases, outcomes):
+            results.append({**case, **outcome})
+            correct = case["case"] == case["kernel"]
+            failed |= correct and outcome["outcome"] != "passes"
+            print(f"{outcome['outcome']:8} {case['case']}  {outcome['detail']}", flush=True)
+            if options.json:
+                with open(options.json, "w") as file:
+                    json.dump({"device": device, "cases": results}, file, indent=1)
     return failed
 
 

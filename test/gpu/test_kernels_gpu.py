@@ -178,6 +178,15 @@ def test_large_batches(batch):
     assert error(out[-64:], wanted) < 6e-3
 
 
+def test_attention_beyond_2_to_the_31():
+    """More elements than 32 bits count, in a long batch of ragged lengths (flash-attention#2214)."""
+    q, k, v = (torch.randn(1600, 729, 16, 128, device="cuda", dtype=torch.bfloat16) for _ in range(3))
+    out, _ = kernels.attention(q, k, v)
+    for batch in (0, 799, 1599):
+        wanted, _ = attention_in_fp64(q[batch:batch + 1], k[batch:batch + 1], v[batch:batch + 1], False, 1 / math.sqrt(128))
+        assert error(out[batch:batch + 1], wanted) < 6e-3
+
+
 @pytest.mark.parametrize("columns", [256, 1000, 4096, 16384])
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_rows(columns, dtype):

@@ -10,7 +10,7 @@ from tileloom.kernels.attention import attention_kernel
 from tileloom.kernels.gemm import gemm_kernel
 
 VIEW = ("bf16", 2)
-GEMM = {"signature": {"a": VIEW, "b": VIEW, "c": VIEW, "bias": None}, "TRANS_A": False, "TRANS_B": False, "ACCUMULATE": False}
+GEMM = {"signature": {"a": VIEW, "b": VIEW, "c": VIEW}}
 
 
 @pytest.mark.parametrize("target, product", [("sm_90a", "wgmma.mma_async"), ("sm_100a", "tcgen05.mma")])
@@ -28,9 +28,9 @@ def test_artifacts(target, product):
 
 def test_example_arguments_and_signature_agree():
     a, b, c = (np.zeros((64, 64), np.float16) for _ in range(3))
-    by_example = gemm_kernel.compile(a, b, c, None, False, False, False, BM=64, BN=64, BK=64)
+    by_example = gemm_kernel.compile(a, b, c, BM=64, BN=64, BK=64)
     view = ("f16", 2)
-    by_signature = gemm_kernel.compile(**{**GEMM, "signature": {"a": view, "b": view, "c": view, "bias": None}}, BM=64, BN=64, BK=64)
+    by_signature = gemm_kernel.compile(signature={"a": view, "b": view, "c": view}, BM=64, BN=64, BK=64)
     assert by_example.ptx == by_signature.ptx
 
 

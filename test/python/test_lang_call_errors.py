@@ -72,3 +72,13 @@ def test_decorator():
         @tl.jit
         def option(stream):
             pass
+
+
+def test_box_that_no_copy_can_begin_at():
+    @tl.jit
+    def shifted(a: tl.view, out: tl.view, BM: tl.constexpr, BN: tl.constexpr):
+        for m, n in tl.tiles((out.shape[0], BM), (out.shape[1], BN)):
+            out.store([m, n], a.load([m, n + 4], [BM, BN]))
+
+    with pytest.raises(tl.CompilationError, match=r"(?s)test_lang_call_errors\.py:\d+.*coordinate 1: found a multiple of 8 and 4, needed"):
+        shifted.compile(signature={"a": ("bf16", 2), "out": ("bf16", 2)}, BM=64, BN=64)

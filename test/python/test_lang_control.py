@@ -7,6 +7,7 @@ import pytest
 import tileloom as tl
 from dsl import ops, plain, tile
 from tileloom.kernels.attention import attention_kernel
+from tileloom.kernels.epilogue import add, gelu
 from tileloom.kernels.gemm import gemm_kernel
 from tileloom.kernels.grouped_gemm import contiguous_kernel, masked_kernel, product
 from tileloom.kernels.layer_norm import layer_norm_kernel
@@ -229,8 +230,9 @@ def test_kernel_library(kernel):
     tiles = {"BM": 128, "BN": 128, "BK": 64}
     row = {"out": "*bf16:16", "x": "*bf16:16", "out_stride": "i32:16", "x_stride": "i32:16", "columns": "i32"}
     text = {
-        "gemm": lambda: tile(gemm_kernel, dict(a=two, b=two, c=two), bias=None, TRANS_A=False, TRANS_B=False, ACCUMULATE=False, **tiles),
-        "gemm_tn": lambda: tile(gemm_kernel, dict(a=two, b=two, c=two, bias="*bf16"), TRANS_A=True, TRANS_B=True, ACCUMULATE=True, **tiles),
+        "gemm": lambda: tile(gemm_kernel, dict(a=two, b=two, c=two), **tiles),
+        "gemm_tn": lambda: tile(gemm_kernel, dict(a=two, b=two, c=two, operands=["i32", "i32", "*bf16", None, None]), TRANS_A=True, TRANS_B=True,
+                                STEPS=((add, ((False, False, True),)), (gelu, ())), **tiles),
         "attention": lambda: tile(attention_kernel, dict(q=four, k=four, v=four, o=four, lse="*f32", scale="f32"), CAUSAL=False, BM=128, BN=128),
         "attention_causal": lambda: tile(attention_kernel, dict(q=four, k=four, v=four, o=four, lse="*f32", scale="f32"), CAUSAL=True, BM=192, BN=112),
         "contiguous": lambda: tile(contiguous_kernel, dict(a=two, b=three, c=two, labels="*i32"), **tiles),

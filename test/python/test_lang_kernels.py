@@ -80,9 +80,9 @@ def test_gemm_refuses():
             kernels.gemm(*arguments, **more)
     refused(r"gemm: 'b' has shape \[32, 64\]; needed 64 rows, as 'a' has 64 columns", a, b[:32])
     refused("gemm: 'b' is of float16; needed bfloat16, as 'a'", a, b.astype(np.float16))
-    refused("gemm: 'a' is of float32; needed float16 or bfloat16", a.astype(np.float32), b)
+    refused("gemm: 'b' is of bfloat16; needed float32, as 'a'", a.astype(np.float32), b)
     refused(r"gemm: 'out' has shape \[64, 32\]; needed \[64, 64\]", a, b, np.zeros((64, 32), BF16))
-    refused(r"gemm: 'bias' has shape \[32\]; needed \[64\]", a, b, bias=np.zeros(32, BF16))
+    refused(r"gemm: 'bias' has shape \[32\]; needed one that broadcasts to \[64, 64\]", a, b, bias=np.zeros(32, BF16))
     refused("gemm: 'out' is not given with accumulate", a, b, accumulate=True)
 
 
@@ -142,7 +142,18 @@ def test_softmax(columns, dtype):
     assert (outer == 7).all()
 
 
-@pytest.mark.parametrize("columns", [1, 100, 1000])
+@pytest.mark.parametrize("rows", [0, 1])
+@pytest.mark.parametrize("columns", [37, 2048])
+def test_few_rows(rows, columns):
+    x = np.random.default_rng(columns).standard_normal((rows, columns)).astype(np.float32)
+    wide, out = x.astype(np.float64), np.full_like(x, np.nan)
+    e = np.exp(wide - wide.max(1, keepdims=True))
+    assert error(kernels.softmax(x, out), e / e.sum(1, keepdims=True)) < 1e-6
+    wanted = (wide - wide.mean(1, keepdims=True)) / np.sqrt(wide.var(1, keepdims=True) + 1e-5)
+    assert error(kernels.layer_norm(x, out=out), wanted) < 1e-5
+
+
+@pytest.mark.parametrize("columns", [1, 100, 1000, 4104])
 def test_layer_norm(columns):
     rng = np.random.default_rng(columns)
     x = (3 * rng.standard_normal((5, columns)) + 2).astype(np.float32)

@@ -26,8 +26,9 @@ def structure(folder, name, schedule=None):
 
 
 def test_gemm():
-    """Differences: registers (240 and 24 against 232 and 40: no effect measured), K as the loop's bound instead of a number of blocks."""
-    found, wanted = structure("tile", "gemm"), structure("warp", "gemm_cooperative")
+    """Differences: registers (240 and 24 against 232 and 40: no effect measured), K as the loop's bound instead of a number of blocks, and that the
+    compiler's own choice keeps a product in flight (within 1 % for two warpgroups)."""
+    found, wanted = structure("tile", "gemm", "pending = 0"), structure("warp", "gemm_cooperative")
     assert found[0] == wanted[0]
     assert found[1].keys() == wanted[1].keys()
     for role in wanted[1]:
@@ -36,15 +37,15 @@ def test_gemm():
 
 def test_attention():
     """In the loop: the next QK is issued before PV, the wait for QK leaves PV in flight, the wait for PV comes after a part of the softmax, and
-    scaling is behind a vote. Differences: the vote is taken before that wait, and the first tile is masked in a loop of its own where the length
-    does not tell."""
+    scaling is behind a vote. Differences: the warpgroups of the program by hand issue products in turn, and the first tile is masked in a loop of
+    its own where the length does not tell."""
     found, wanted = structure("tile", "attention"), structure("warp", "attention_d128")
     assert found[0] == wanted[0]
     assert {name: role[:2] for name, role in found[1].items()} == {name: role[:2] for name, role in wanted[1].items()}
 
     def loop(order):
         last = max(i for i, token in enumerate(order) if token == "scf.for")
-        return order[last + 1:]
+        return [token for token in order[last + 1:] if token not in ("await", "pass")]
     for order in (loop(found[1]["math"][2]), loop(wanted[1]["math"][2])):
         assert order[:6] == ["acquire", "wgmma", "acquire", "wgmma", "wgmma.wait", "1"], order
         rest = order[6:]

@@ -11,7 +11,8 @@ from programs import bf16, error, fp32, load, run
 program = functools.partial(load, "tile")
 
 
-SCHEDULES = [None, 'use = "pingpong"', 'use = "pingpong", pending = 1', "pending = 1", "stages = 2", "epilogue = 64", "replicas = 1"]
+SCHEDULES = [None, 'use = "pingpong"', 'use = "pingpong", pending = 1', "pending = 1", "stages = 2", "epilogue = 64", "replicas = 1",
+             "epilogue = 64, buffers = 2", 'use = "pingpong", pending = 1, epilogue = 32, buffers = 4, keep = "rows"', 'keep = "columns"']
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
@@ -26,20 +27,25 @@ def test_gemm(schedule, m, n, k):
 
 
 @pytest.mark.parametrize("m, n, k", [(128, 256, 64), (200, 328, 456)])
-def test_gemm_blackwell(m, n, k):
+def test_gemm_blackwell(m, n, k, schedule=None):
     rng = np.random.default_rng(m + n + k)
     a, b = bf16(rng.standard_normal((m, k))), bf16(rng.standard_normal((n, k)))
     c = np.full((m, n), 0x7FC0, np.uint16)
-    run(program("gemm", "sm_100a"), (a, b, c, m, n, k), seed=k)
+    run(program("gemm", "sm_100a", schedule), (a, b, c, m, n, k), seed=k)
     wanted = fp32(a).astype(np.float64) @ fp32(b).astype(np.float64).T
     assert error(fp32(c), wanted) < 4e-3
 
 
-@pytest.mark.parametrize("target", ["sm_90a", "sm_100a"])
-def test_gemm_without_k(target):
-    a, b = np.zeros((128, 0), np.uint16), np.zeros((256, 0), np.uint16)
-    c = np.full((128, 256), 0x7FC0, np.uint16)
-    run(program("gemm", target), (a, b, c, 128, 256, 0))
+@pytest.mark.parametrize("schedule", ['buffers = 2, keep = "rows"', "pending = 1, epilogue = 64"])
+def test_gemm_blackwell_fields(schedule):
+    test_gemm_blackwell(200, 328, 456, schedule)
+
+
+@pytest.mark.parametrize("target, schedule", [("sm_90a", None), ("sm_100a", None), ("sm_90a", 'use = "pingpong", pending = 1'), ("sm_90a", "pending = 1")])
+def test_gemm_without_k(target, schedule):
+    a, b = np.zeros((200, 0), np.uint16), np.zeros((328, 0), np.uint16)
+    c = np.full((200, 328), 0x7FC0, np.uint16)
+    run(program("gemm", target, schedule), (a, b, c, 200, 328, 0))
     assert not c.any()
 
 
@@ -158,3 +164,42 @@ def test_moe_masked(target, m, n, k, counts):
     wanted = np.einsum("eik,enk->ein", fp32(a).astype(np.float64), fp32(b).astype(np.float64))
     for e, count in enumerate(counts):
         assert error(fp32(c)[e, :count], wanted[e, :count]) < 4e-3 and (c[e, count:] == 0x7FC0).all()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("rows, k", [(128, 64), (200, 200), (100, 0)])
+def test_decaying_sum(target, rows, k):
+    """On Blackwell the sum stays in tensor memory, where each row is multiplied in place; none, one and several blocks, from a start of ones."""
+    rng = np.random.default_rng(rows + k)
+    a, b = bf16(rng.standard_normal((rows, k))), bf16(rng.standard_normal((256, k)))
+    f = rng.random(rows).astype(np.float32)
+    d = np.full((rows, 256), np.nan, np.float32)
+    run(program("decay", target), (a, b, f, d, rows, k), seed=k)
+    wanted = np.ones((rows, 256))
+    for at in range(0, k, 64):
+        wanted = wanted * f[:, None] + fp32(a)[:, at:at + 64].astype(np.float64) @ fp32(b)[:, at:at + 64].astype(np.float64).T
+    assert error(d, wanted) < 1e-5
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("rows, features", [(128, 128), (200, 200), (100, 0)])
+def test_gated_layer(target, rows, features):
+    """Two tiles of 128 columns make one operand, slice by slice on Blackwell."""
+    rng = np.random.default_rng(rows + features)
+    x, g, u, w = (bf16(rng.standard_normal(s)) for s in ((rows, 64), (features, 64), (features, 64), (64, features)))
+    y = np.full((rows, 64), 0x7FC0, np.uint16)
+    run(program("gated", target), (x, g, u, w, y, rows, features), seed=rows)
+    x64, g64, u64, w64 = (fp32(t).astype(np.float64) for t in (x, g, u, w))
+    assert error(fp32(y), (x64 @ u64.T / (1 + np.exp(-(x64 @ g64.T)))) @ w64.T) < 8e-3
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("rows, k", [(128, 64), (200, 200), (100, 0)])
+def test_normalised_rows(target, rows, k):
+    """A row of 256 columns is reduced and then scaled: on Blackwell it is read twice, in slices."""
+    rng = np.random.default_rng(rows + k)
+    a, b = bf16(rng.standard_normal((rows, k))), bf16(rng.standard_normal((256, k)))
+    y = np.full((rows, 256), 0x7FC0, np.uint16)
+    run(program("rms", target), (a, b, y, rows, k), seed=k)
+    d = fp32(a).astype(np.float64) @ fp32(b).astype(np.float64).T
+    assert error(fp32(y), d / np.sqrt((d * d).mean(1, keepdims=True) + 1e-12)) < 4e-3

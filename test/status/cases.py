@@ -119,6 +119,36 @@ def tile_twice(run, large):
     return [(d1, wide(a) @ wide(b).T, 1e-4), (d2, wide(a) @ wide(c).T, 1e-4)]
 
 
+@case("decay.mlir", "a sum scaled between products")
+def tile_decay(run, large):
+    rows, k = 200, 200
+    a, b, f = values((rows, k), False), values((256, k), False), np.random.default_rng(3).random(rows).astype(np.float32)
+    d = poison((rows, 256), False, np.float32)
+    run.tile("decay", a, b, f, d, rows, k)
+    wanted = np.ones((rows, 256))
+    for at in range(0, k, 64):
+        wanted = wanted * wide(f)[:, None] + wide(a)[:, at:at + 64] @ wide(b)[:, at:at + 64].T
+    return [(d, wanted, 1e-5)]
+
+
+@case("gated.mlir", "two products make one operand")
+def tile_gated(run, large):
+    rows, features = 200, 200
+    x, g, u, w = values((rows, 64), False), values((features, 64), False), values((features, 64), False, seed=9), values((64, features), False)
+    y = poison((rows, 64), False)
+    run.tile("gated", x, g, u, w, y, rows, features)
+    return [(y, (wide(x) @ wide(u).T / (1 + np.exp(-(wide(x) @ wide(g).T)))) @ wide(w).T, 8e-3)]
+
+
+@case("rms.mlir", "rows of a product normalised")
+def tile_rms(run, large):
+    rows, k = 200, 200
+    a, b, y = values((rows, k), False), values((256, k), False), poison((rows, 256), False)
+    run.tile("rms", a, b, y, rows, k)
+    d = wide(a) @ wide(b).T
+    return [(y, d / np.sqrt((d * d).mean(1, keepdims=True) + 1e-12), 4e-3)]
+
+
 # The kernel library -----------------------------------------------------------------------------
 
 @case("gemm", "NT, 64 rows", layout="NT", rows=64)
@@ -143,6 +173,57 @@ def gemm(run, large, layout, dtype=BF16, out=None, bias=False, accumulate=False,
         return []
     wanted = wide(a) @ wide(b) + (wide(row) if bias else 0) + (before if accumulate else 0)
     return [(c, wanted, 1e-5 if out is np.float32 else 4e-3)]
+
+
+@case("gemm", "NT, bias and gelu", activation="gelu")
+@case("gemm", "NT, bias and silu", activation="silu")
+def gemm_activation(run, large, activation):
+    m, n, k = (4096, 4096, 7168) if large else (200, 136, 200)
+    a, b, row, c = values((m, k), large), values((n, k), large).T, values((n,), large), poison((m, n), large)
+    run.kernel(kernels.gemm, a, b, c, bias=row, activation=activation)
+    if large:
+        return []
+    v = wide(a) @ wide(b) + wide(row)
+    return [(c, v * (1 + np.vectorize(math.erf)(v / math.sqrt(2))) / 2 if activation == "gelu" else v / (1 + np.exp(-v)), 4e-3)]
+
+
+@case("gemm", "NT, residual, row amax")
+def gemm_residual(run, large):
+    m, n, k = (4096, 4096, 7168) if large else (200, 136, 200)
+    a, b, residual, c = values((m, k), large), values((n, k), large).T, values((m, n), large, seed=1), poison((m, n), large)
+    amax = np.zeros(m, np.float32)
+    run.kernel(kernels.gemm, a, b, c, residual=residual, row_amax=amax)
+    wanted = None if large else wide(a) @ wide(b) + wide(residual)
+    return [] if large else [(c, wanted, 4e-3), (amax, np.abs(wanted).max(1), 1e-5)]
+
+
+@case("gemm", "NT, batch of 3")
+def gemm_batched(run, large):
+    m, n, k = (4096, 4096, 7168) if large else (200, 136, 200)
+    a, b, c = values((3, m, k), large), values((3, n, k), large).swapaxes(1, 2), poison((3, m, n), large)
+    run.kernel(kernels.gemm, a, b, c)
+    return [] if large else [(c, wide(a) @ wide(b), 4e-3)]
+
+
+@case("gemm", "NT, float32 as tf32", dtype=np.float32, tolerance=1.5e-3)
+@case("gemm", "NT, fp8, scales of rows and columns", dtype=ml_dtypes.float8_e4m3fn, scaled=True, tolerance=4e-3)
+def gemm_narrow(run, large, dtype, tolerance, scaled=False):
+    m, n, k = (4096, 4096, 7168) if large else (200, 136, 208)
+    a, b, c = values((m, k), large, dtype), values((n, k), large, dtype).T, poison((m, n), large, np.float32)
+    x, y = (np.abs(values((extent,), False, np.float32)) for extent in (m, n))
+    run.kernel(kernels.gemm, a, b, c, **(dict(scale_a=x, scale_b=y) if scaled else {}))
+    return [] if large else [(c, wide(a) @ wide(b) * (x[:, None] * y if scaled else 1), tolerance)]
+
+
+@case("gemm_swiglu", "NT")
+def gemm_swiglu(run, large):
+    m, n, k = (4096, 4096, 7168) if large else (200, 136, 200)
+    a, b, c = values((m, k), large), values((2 * n, k), large).T, poison((m, n), large)
+    run.kernel(kernels.gemm_swiglu, a, b, c)
+    if large:
+        return []
+    both = wide(a) @ wide(b)
+    return [(c, both[:, ::2] / (1 + np.exp(-both[:, ::2])) * both[:, 1::2], 5e-3)]
 
 
 def attention_in_fp64(q, k, v, causal):

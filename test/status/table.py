@@ -23,6 +23,7 @@ sys.path[:0] = [os.path.join(ROOT, "python"), os.path.dirname(os.path.abspath(__
 
 TARGETS = ("sm_90a", "sm_100a")
 STEPS = ("assembles", "simulated")
+NOT_NUMPYS = ("bfloat16", "float8_e4m3fn", "float8_e5m2")  # types of ml_dtypes, by torch's names
 CPU_SECONDS = 120  # of one case, for one target; ptxas apart
 
 HEAD = """# Status
@@ -85,21 +86,19 @@ class DeviceRun:
     def _tensor(array):
         """A tensor on the GPU with the elements and the order of dimensions of an array (contiguous, or a transposed one)."""
         import torch
-        from cases import BF16
         if not array.flags.c_contiguous:
-            return DeviceRun._tensor(array.T).T
-        if array.dtype == BF16:
-            return torch.from_numpy(array.view("int16")).cuda().view(torch.bfloat16)
+            return DeviceRun._tensor(array.swapaxes(-1, -2)).mT
+        if array.dtype.name in NOT_NUMPYS:
+            return torch.from_numpy(array.view(f"int{8 * array.itemsize}")).cuda().view(getattr(torch, array.dtype.name))
         return torch.from_numpy(array).cuda()
 
     @staticmethod
     def _fetch(array, tensor):
-        from cases import BF16
         if not array.flags.c_contiguous:
-            return DeviceRun._fetch(array.T, tensor.T)
-        if array.dtype == BF16:
+            return DeviceRun._fetch(array.swapaxes(-1, -2), tensor.mT)
+        if array.dtype.name in NOT_NUMPYS:
             import torch
-            array[...] = tensor.view(torch.int16).cpu().numpy().view(BF16)
+            array[...] = tensor.view(getattr(torch, f"int{8 * array.itemsize}")).cpu().numpy().view(array.dtype)
         else:
             array[...] = tensor.cpu().numpy()
 

@@ -35,8 +35,14 @@ inline constexpr llvm::StringLiteral singleThreadAttrName = "nv.single_thread";
 /// On accesses to global memory: the dimension along which elements are neighbours and how many of
 /// them one thread may access together.
 inline constexpr llvm::StringLiteral runAttrName = "nv.run";
+/// On element-wise integer operations on tiles: how many elements along each dimension form aligned
+/// groups of equal elements.
+inline constexpr llvm::StringLiteral equalAttrName = "nv.equal";
 /// On kernels: the extents of the grid, as recipe expressions (docs/recipe.md).
 inline constexpr llvm::StringLiteral gridAttrName = "nv.grid";
+
+/// On arguments that the runtime gives and not the user: bytes of a zeroed workspace.
+inline constexpr llvm::StringLiteral workspaceAttrName = "nv.workspace";
 
 /// CTAs that a kernel's launch wants on each SM at once (1 without a launch attribute).
 int64_t ctasPerSm(mlir::Operation *function);

@@ -10,6 +10,8 @@
 #ifndef TILELOOM_SCHEDULE_COSTMODEL_H
 #define TILELOOM_SCHEDULE_COSTMODEL_H
 
+#include "tileloom/Schedule/Traffic.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include <optional>
@@ -20,21 +22,27 @@ namespace tileloom::schedule {
 /// What a chip can do, in clocks of an SM. Defaults: H200.
 struct Machine {
   int64_t processors = 132;
-  double clocksPerMicrosecond = 1464;
+  double clocksPerMicrosecond = 1560;
   double macsPerClock = 2048;      ///< products of 16-bit floats, one SM
   double productBase = 32.2;       ///< clocks for operand A of an m64nNk16 from shared memory
   double productPerColumn = 0.256; ///< and for operand B
-  double copyBytes = 74.9;         ///< L2 to the shared memory of one SM, per clock
-  double copyLatency = 1435;       ///< clocks until a copy has arrived
-  double productWait = 73;         ///< clocks that a wait for a product costs its warpgroup
-  double sharedWait = 0.486;       ///< share of it that another warpgroup does not hide
-  double storeBytes = 44.4;        ///< results of one SM, per clock
-  double launch = 15160;           ///< clocks of a launch: start, first copies, end
-  double dramBytes = 4566e3;       ///< per microsecond
-  double dramBytesPerProcessor = 61.0e3;
-  double l2Bytes = 11004e3;    ///< per microsecond
-  double cacheBytes = 32e6;    ///< of L2, for what tiles stream again and again
-  double base = 4.4;           ///< microseconds of the smallest kernel bound by memory
+  double copyBytes = 125;          ///< L2 to the shared memory of one SM, per clock
+  double copyLatency = 1160;       ///< clocks until a copy has arrived
+  double splitCopy = 3;      ///< times the cost of a row that does not begin at a line of 128 bytes
+  double productWait = 97;   ///< clocks that a wait for a product costs its warpgroup
+  double sharedWait = 0.354; ///< share of it that another warpgroup does not hide
+  double flightWait = 0.444; ///< share of it with a product in flight over the back edge
+  double flightSlots = 0.41; ///< slots that a product in flight holds longer
+  double storeBytes = 17.7;  ///< results of one SM, per clock
+  double storeBase = 355;    ///< clocks from the last product to the first store
+  double storePiece = 172;   ///< clocks of each piece of a result
+  double launch = 7460;      ///< clocks of a launch: start, first copies, end
+  double dramBytes = 3950e3; ///< per microsecond
+  double dramBytesPerProcessor = 57.8e3;
+  double keptGain = 1.2;       ///< of it, where `keep` spares L2 from writing back
+  double l2Bytes = 18.5e6;     ///< per microsecond
+  double cacheBytes = 32e6;    ///< of L2, for what tiles read again
+  double base = 3.4;           ///< microseconds of the smallest kernel bound by memory
   int64_t otherRegisters = 16; ///< of a thread, beside sums and operands, at the least
   bool tensorMemory = false;
 
@@ -49,10 +57,11 @@ struct Prediction {
   int64_t stages = 0;
   double bytes = 0;   ///< through L2
   int64_t raster = 0; ///< rows of tiles whose streams fit L2 together, where the order matters
+  Keep keep = Keep::None;
 };
 
 /// `kernel`: a tile program whose schedule is assigned (tile-assign-schedule). `arguments`: values
-/// of its scalar arguments, as far as they are known.
+/// of its scalar arguments, as far as they are known; of a descriptor the bytes from row to row.
 Prediction predict(mlir::func::FuncOp kernel, llvm::ArrayRef<std::optional<int64_t>> arguments,
                    const Machine &machine);
 

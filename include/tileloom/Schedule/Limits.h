@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 namespace tileloom::schedule {
@@ -21,31 +22,46 @@ inline constexpr int64_t sharedBytes = 232448 - 1024;
 /// More slots than this have never helped (docs/notes/lower-half.md): 13 for tiles of 16 KB.
 inline constexpr int64_t deepestRing = 13;
 
-/// Whether products of this chip (sm_100a, sm_103a) have their sums in tensor memory, not registers.
+/// Whether products of this chip (sm_100a, sm_103a) have their sums in tensor memory, not
+/// registers.
 inline bool hasTensorMemory(llvm::StringRef chip) { return chip.starts_with("sm_10"); }
 
 /// Columns of tensor memory of an SM.
 inline constexpr int64_t tensorMemoryColumns = 512;
 
-/// Registers of a thread in roles of one warp (the least that setmaxnreg sets).
+/// Registers of a thread in roles of one warp that only copy (the least that setmaxnreg sets).
 inline constexpr int64_t narrowRegisters = 24;
 
-/// Registers that each thread of `groups` warpgroups can have beside one of narrow roles:
+/// The same where such a role issues products: descriptors and the places in many rings (24 spilled).
+inline constexpr int64_t issuerRegisters = 80;
+
+/// Registers that each thread of `groups` warpgroups can have beside one of roles with `narrow`:
 /// setmaxnreg moves an SM's registers between them.
-inline int64_t wideRegisters(int64_t groups) {
+inline int64_t wideRegisters(int64_t groups, int64_t narrow = narrowRegisters) {
   constexpr int64_t pool = 65536, most = 240;
-  return std::min(most, (pool - 128 * narrowRegisters) / (128 * groups) / 8 * 8);
+  return std::min(most, (pool - 128 * narrow) / (128 * groups) / 8 * 8);
+}
+
+/// Columns of the pieces that a result of `columns` elements of `bits` leaves in. A row of 128
+/// bytes is one span of the widest swizzle; two of them measured as well as more where the tile is
+/// in registers anyway. `widest`: what the schedule asks for.
+inline int64_t pieceColumns(int64_t columns, int64_t bits, std::optional<int64_t> widest,
+                            bool tensorMemory) {
+  int64_t span = std::max<int64_t>(1024 / bits, 8);
+  int64_t most = widest.value_or(tensorMemory ? span : 2 * span);
+  for (int64_t piece : {most, most / 2, span})
+    if (piece > 0 && columns % piece == 0)
+      return piece;
+  return columns;
 }
 
 /// Registers of a thread of `groups` warpgroups with products, and of one warpgroup that gathers
-/// their operands; beside them perhaps narrow roles.
-inline std::pair<int64_t, int64_t> gatherRegisters(int64_t groups, bool narrow) {
+/// their operands; beside them perhaps narrow roles with `narrow` (0: none).
+inline std::pair<int64_t, int64_t> gatherRegisters(int64_t groups, int64_t narrow) {
   constexpr int64_t most = 240, least = 96;
   // What the launch gives each thread (nv-assign-warps), for all warpgroups.
-  int64_t all = groups + 1 + narrow;
-  int64_t pool = std::min<int64_t>(255, 65536 / (128 * all)) / 8 * 8 * all;
-  if (narrow)
-    pool -= narrowRegisters;
+  int64_t all = groups + 1 + (narrow > 0);
+  int64_t pool = std::min<int64_t>(255, 65536 / (128 * all)) / 8 * 8 * all - narrow;
   int64_t gather = std::clamp(pool - most * groups, least, most);
   return {std::min(most, (pool - gather) / groups / 8 * 8), gather / 8 * 8};
 }

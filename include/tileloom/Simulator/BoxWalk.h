@@ -18,7 +18,7 @@ namespace tileloom::sim {
 struct BoxChunk {
   uint64_t global; ///< address of the data in global memory (inBounds only)
   uint32_t shared; ///< address in shared memory after the swizzle
-  uint32_t linear; ///< byte offset in the dense box, before the swizzle
+  uint32_t linear; ///< byte offset in the box, before the swizzle
   uint32_t globalBytes;
   uint32_t sharedBytes; ///< bytes written (load) or read (store) at `shared`
   bool inBounds;        ///< false: a load writes the fill here, a store skips it
@@ -38,7 +38,7 @@ struct BoxWalk {
   uint32_t sharedBase = 0;
   uint32_t rowGroups = 0;                    ///< 16-element groups of a padded row, else 0
   uint32_t groupGlobal = 0, groupShared = 0; ///< bytes of a group (global; shared without the gap)
-  uint32_t rowBytes = 0; ///< shared bytes of a row of dimension 0 (gaps included)
+  uint32_t rowBytes = 0; ///< shared bytes from row to row of dimension 0 (sharedRowPitch)
   uint32_t unit = 0; ///< bytes of an element, or of the smallest in-bounds unit of sub-byte types
   uint32_t unitElements = 1; ///< elements in a unit
   uint32_t atom = 0;         ///< contiguous shared bytes under the swizzle, 0 = whole row
@@ -48,8 +48,8 @@ struct BoxWalk {
 };
 
 /// Prepares a tiled access; `coords` has map.rank entries, innermost first. Fails on a misaligned
-/// shared address (128 B), interleaved maps (not simulated), store to a load-only type, and
-/// coordinates that the packed types do not allow.
+/// shared address (128 B), interleaved maps (not simulated), store to a load-only type, a first
+/// coordinate that is no multiple of 16 bytes, and negative coordinates of a store.
 Error prepareBox(const TensorMap &map, const int32_t *coords, uint32_t sharedAddress,
                  BoxDirection direction, BoxWalk &walk);
 
@@ -59,7 +59,7 @@ Error prepareGather4(const TensorMap &map, const int32_t coords[5], uint32_t sha
                      BoxDirection direction, BoxWalk &walk);
 
 namespace detail {
-/// Calls visit for bytes [begin, end) of one row (dense shared offsets), cut at swizzle atoms.
+/// Calls visit for bytes [begin, end) of one row, cut at swizzle atoms.
 template <typename Visit>
 void visitSpan(const BoxWalk &walk, uint64_t rowGlobal, uint32_t rowLinear, uint32_t begin,
                uint32_t end, bool inBounds, Visit &visit) {
@@ -137,10 +137,13 @@ template <typename Visit> void forEachChunk(const BoxWalk &walk, Visit &&visit) 
         }
 }
 
-/// Writes `bytes` of the fill of the map's type (0, or the out-of-bounds NaN whose pattern no
-/// source gives: the canonical NaN here, UNVERIFIED). `linear` is the chunk's offset, for the
-/// phase.
-void writeFill(const TensorMap &map, uint8_t *out, uint32_t linear, uint32_t bytes);
+/// Writes `bytes` of the map's fill: 0, or the out-of-bounds NaN, which is 0x7FF7 in every 16 bits
+/// whatever the type (H200, cases nan_fill_*).
+void writeFill(const TensorMap &map, uint8_t *out, uint32_t bytes);
+
+/// Copies elements of a load. A map of type TFLOAT32 rounds them to nearest even on the way;
+/// FLOAT32_FTZ and the FTZ of TFLOAT32_FTZ change nothing (H200, cases type_*).
+void loadElements(const TensorMap &map, uint8_t *out, const uint8_t *in, uint32_t bytes);
 
 /// 16 bytes with 6 data bits each (low) to 12 packed bytes, and back.
 void packB6(const uint8_t in[16], uint8_t out[12]);

@@ -42,7 +42,8 @@ uint32_t elementOffset(const MatrixDescriptor &descriptor, Major major, unsigned
                        uint32_t mn, uint32_t k);
 
 /// Swizzled shared memory address of a byte at `offset`; wraps in the 18-bit window. A base offset
-/// shifts the line index that the XOR sees, ((address >> 7) - base) & 7: UNVERIFIED on hardware.
+/// shifts the line index that the XOR sees, ((address >> 7) - base) & 7 (H200,
+/// wgmma_base_offset_*).
 uint32_t physicalAddress(const MatrixDescriptor &descriptor, uint32_t offset);
 
 inline uint32_t elementAddress(const MatrixDescriptor &descriptor, Major major,

@@ -11,6 +11,8 @@
 
 #include "tileloom/Simulator/Formats.h"
 
+#include <cmath>
+
 namespace tileloom::sim {
 
 struct ArithOptions {
@@ -21,7 +23,8 @@ struct ArithOptions {
 };
 
 /// Arithmetic in F64, F32, F16 or BF16 (sub is add of the negation). Results that are NaN are
-/// canonicalNaN(format), except in F64 where the host's propagation is kept.
+/// canonicalNaN(format); in F64 a NaN operand, quieted: of several b before c before a, with div a
+/// before b; and 0xFFF8000000000000 where none of them is a NaN.
 uint64_t addOp(Format format, uint64_t a, uint64_t b, const ArithOptions &options = {});
 uint64_t subOp(Format format, uint64_t a, uint64_t b, const ArithOptions &options = {});
 uint64_t mulOp(Format format, uint64_t a, uint64_t b, const ArithOptions &options = {});
@@ -38,9 +41,11 @@ struct MinMaxOptions {
 };
 
 /// min and max: one NaN operand gives the other (or NaN with .NaN); +0 > -0 (PTX ISA 9.7.3.11).
+/// The sign of .xorsign counts that of a NaN. Two NaNs give the canonical one, in F64 b.
 uint64_t minOp(Format format, uint64_t a, uint64_t b, const MinMaxOptions &options = {});
 uint64_t maxOp(Format format, uint64_t a, uint64_t b, const MinMaxOptions &options = {});
 
+/// neg and abs of a NaN give the canonical one; in F64 the NaN as it is.
 uint64_t negOp(Format format, uint64_t a, bool ftz = false);
 uint64_t absOp(Format format, uint64_t a, bool ftz = false);
 
@@ -65,6 +70,31 @@ inline float finishF32(float value, const ArithOptions &o) {
 }
 } // namespace detail
 
+/// Whether a flush takes the f32 result of an exact (or odd-rounded) value: tiny after a rounding
+/// to nearest of 24 bits, whatever the exponent.
+inline bool isTinyF32(double exact) { return std::fabs(float(exact * 0x1p64)) < 0x1p-62f; }
+/// a * b with ftz and without NaN rules; the product is exact in double.
+inline float mulFlushF32(float a, float b) {
+  double product = double(flushF32(a)) * double(flushF32(b));
+  return isTinyF32(product) ? float(std::copysign(0.0, product)) : float(product);
+}
+/// Rounded to odd in double, where the product is exact and another rounding is harmless.
+inline double fmaOddF32(float a, float b, float c) {
+  double p = double(a) * double(b), q = double(c), s = p + q;
+  double t = s - p, error = (p - (s - t)) + (q - t);
+  uint64_t bits = bitsOf(s);
+  bool adjust = error != 0 && !(bits & 1) && s - s == 0;
+  bits += adjust ? (((error > 0) == (s > 0)) ? 1 : uint64_t(-1)) : 0;
+  return doubleOf(bits);
+}
+/// The rounded result of an fma, flushed; the operands are flushed already.
+inline float fmaFlushF32(float a, float b, float c, float rounded) {
+  bool edge = (bitsOf(rounded) & 0x7FFFFFFFu) == 0x00800000u;
+  if (edge && isTinyF32(fmaOddF32(a, b, c)))
+    return floatOf(bitsOf(rounded) & 0x80000000u);
+  return flushF32(rounded);
+}
+
 inline float addF32(float a, float b, const ArithOptions &o = {}) {
   if (!detail::isNearest(o))
     return floatOf(uint32_t(addOp(Format::F32, bitsOf(a), bitsOf(b), o)));
@@ -73,14 +103,15 @@ inline float addF32(float a, float b, const ArithOptions &o = {}) {
 inline float mulF32(float a, float b, const ArithOptions &o = {}) {
   if (!detail::isNearest(o))
     return floatOf(uint32_t(mulOp(Format::F32, bitsOf(a), bitsOf(b), o)));
-  return detail::finishF32(o.ftz ? flushF32(a) * flushF32(b) : a * b, o);
+  return detail::finishF32(o.ftz ? mulFlushF32(a, b) : a * b, o);
 }
 inline float fmaF32(float a, float b, float c, const ArithOptions &o = {}) {
   if (!detail::isNearest(o))
     return floatOf(uint32_t(fmaOp(Format::F32, bitsOf(a), bitsOf(b), bitsOf(c), o)));
-  if (o.ftz)
-    return detail::finishF32(__builtin_fmaf(flushF32(a), flushF32(b), flushF32(c)), o);
-  return detail::finishF32(__builtin_fmaf(a, b, c), o);
+  if (!o.ftz)
+    return detail::finishF32(__builtin_fmaf(a, b, c), o);
+  float x = flushF32(a), y = flushF32(b), z = flushF32(c);
+  return detail::finishF32(fmaFlushF32(x, y, z, __builtin_fmaf(x, y, z)), o);
 }
 
 /// The approximate functions. PTX documents error bounds, not bits: these return the correctly

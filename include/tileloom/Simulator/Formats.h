@@ -73,7 +73,8 @@ double decode(Format format, uint64_t bits);
 /// without one (PTX: "NaN -> +MAX" for e2m1, e2m3, e3m2).
 uint64_t encode(Format format, double value, const ConvertOptions &options = {});
 
-/// cvt between two floating-point formats.
+/// cvt between two floating-point formats. NaNs: see encode; from and to f64 sign and payload stay
+/// (with ftz, those of the canonical f32), and cvt.rna.tf32 drops the low 13 bits of any.
 uint64_t convert(Format to, Format from, uint64_t bits, const ConvertOptions &options = {});
 
 /// cvt.{rni,rzi,rmi,rpi} to an integer of `width` bits (8..64), saturating; NaN gives 0, or

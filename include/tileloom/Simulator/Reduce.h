@@ -27,7 +27,9 @@ Error checkBulkReduce(ReduceOp op, ReduceType type, bool toShared);
 Error tensorReduceType(ReduceOp op, TmaType mapType, ReduceType &type);
 
 /// New value of an element from its old value and the operand; patterns in the low bits. `ftz`
-/// flushes subnormal f32 inputs and results (cp.reduce.async.bulk add.f32 does).
+/// flushes subnormal f32 inputs and results: atom and red add.f32 on global memory do, and tensor
+/// copies with a map of type FLOAT32_FTZ; cp.reduce.async.bulk does not, whatever PTX says (seen on
+/// an H200, bulk_reduce_float).
 uint64_t reduceElement(ReduceOp op, ReduceType type, uint64_t old, uint64_t operand, bool ftz);
 
 /// Applies reduceElement to `bytes` of memory (a multiple of the element size).

@@ -103,11 +103,16 @@ Error replaceField(uint8_t blob[tensorMapBytes], TmaField field, unsigned ordina
 /// PTX element type code of tensormap.replace to driver type; false if the code is unknown.
 bool typeFromPtxCode(unsigned code, TmaType &type);
 
-/// Bytes of one box in shared memory, gaps of the padded types included.
+/// Bytes from one row of a box to the next in shared memory: a row narrower than the swizzle begins
+/// a new span of it all the same (H200, cases narrow_box_*).
+uint32_t sharedRowPitch(const TensorMap &map);
+
+/// Bytes of one box in shared memory, gaps of the padded types and behind narrow rows included.
 uint32_t sharedBoxBytes(const TensorMap &map);
 
 /// What a load of one box subtracts from the transaction count: the bytes of the box whatever is
-/// out of bounds, packed bytes for the padded types (8 or 12 per 16).
+/// out of bounds, packed bytes for the padded types (8 or 12 per 16), and no gaps behind narrow
+/// rows.
 uint32_t transactionBytes(const TensorMap &map);
 
 /// The same for tile::gather4 (four rows; the box has one). UNVERIFIED.

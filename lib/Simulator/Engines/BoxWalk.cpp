@@ -57,17 +57,24 @@ static Error prepare(const TensorMap &map, uint32_t sharedAddress, BoxDirection 
     break;
   }
   walk.pitch[0] = walk.rowGroups ? walk.groupGlobal : walk.unit;
-  // Rows are dense even when they are narrower than the swizzle: UNVERIFIED on hardware.
-  walk.rowBytes = walk.count[0] / walk.unitElements * walk.unit;
+  walk.rowBytes = sharedRowPitch(map);
   return {};
 }
 
-static Error checkColumn(const TensorMap &map, int64_t column) {
+/// A box begins at a multiple of 16 bytes in its row, and a store at no negative coordinate. No
+/// document says so; an H200 ends every other copy with "an illegal instruction was encountered"
+/// (bench/agreement.py, cases column_*).
+static Error checkStart(const TensorMap &map, const int32_t *coords, unsigned count,
+                        BoxDirection direction) {
   bool padded = map.type == TmaType::U4Align16 || map.type == TmaType::U6Align16;
-  int64_t align = padded ? 128 : map.type == TmaType::U4Align8 ? 2 : 1;
-  if (column % align)
-    return "coordinate 0 is " + std::to_string(column) + ", " + tmaTypeName(map.type) +
-           " needs a multiple of " + std::to_string(align);
+  int32_t align = padded ? 128 : 128 / int32_t(elementBits(map.type));
+  if (coords[0] % align)
+    return "coordinate 0 is " + std::to_string(coords[0]) + ", " + tmaTypeName(map.type) +
+           " needs a multiple of " + std::to_string(align) + " (16 bytes)";
+  for (unsigned i = 0; i < count && direction == BoxDirection::Store; ++i)
+    if (coords[i] < 0)
+      return "coordinate " + std::to_string(i) + " of a store is " + std::to_string(coords[i]) +
+             ", needed 0 or more";
   return {};
 }
 
@@ -75,7 +82,7 @@ Error tileloom::sim::prepareBox(const TensorMap &map, const int32_t *coords, uin
                                 BoxDirection direction, BoxWalk &walk) {
   if (Error error = prepare(map, sharedAddress, direction, walk); !error.empty())
     return error;
-  if (Error error = checkColumn(map, coords[0]); !error.empty())
+  if (Error error = checkStart(map, coords, map.rank, direction); !error.empty())
     return error;
   for (unsigned i = 0; i < map.rank; ++i)
     walk.start[i] = coords[i];
@@ -90,7 +97,7 @@ Error tileloom::sim::prepareGather4(const TensorMap &map, const int32_t coords[5
     return "gather4 and scatter4 need a box of one row, found " + std::to_string(map.boxDim[1]);
   if (Error error = prepare(map, sharedAddress, direction, walk); !error.empty())
     return error;
-  if (Error error = checkColumn(map, coords[0]); !error.empty())
+  if (Error error = checkStart(map, coords, 1, direction); !error.empty())
     return error;
   walk.gather = true;
   walk.start[0] = coords[0];
@@ -100,19 +107,26 @@ Error tileloom::sim::prepareGather4(const TensorMap &map, const int32_t coords[5
   return {};
 }
 
-void tileloom::sim::writeFill(const TensorMap &map, uint8_t *out, uint32_t linear, uint32_t bytes) {
+void tileloom::sim::writeFill(const TensorMap &map, uint8_t *out, uint32_t bytes) {
   if (map.fill == TmaFill::Zero) {
     std::memset(out, 0, bytes);
     return;
   }
-  Format format = map.type == TmaType::F16    ? Format::F16
-                  : map.type == TmaType::BF16 ? Format::BF16
-                  : map.type == TmaType::F64  ? Format::F64
-                                              : Format::F32;
-  uint64_t pattern = canonicalNaN(format);
-  uint32_t size = elementBits(map.type) / 8;
   for (uint32_t i = 0; i < bytes; ++i)
-    out[i] = uint8_t(pattern >> (8 * ((linear + i) % size)));
+    out[i] = i & 1 ? 0x7F : 0xF7;
+}
+
+void tileloom::sim::loadElements(const TensorMap &map, uint8_t *out, const uint8_t *in,
+                                 uint32_t bytes) {
+  std::memcpy(out, in, bytes);
+  if (map.type != TmaType::TF32 && map.type != TmaType::TF32Ftz)
+    return;
+  for (uint32_t i = 0; i + 4 <= bytes; i += 4) {
+    uint32_t value;
+    std::memcpy(&value, out + i, 4);
+    value = uint32_t(convert(Format::TF32, Format::F32, value));
+    std::memcpy(out + i, &value, 4);
+  }
 }
 
 void tileloom::sim::packB6(const uint8_t in[16], uint8_t out[12]) {

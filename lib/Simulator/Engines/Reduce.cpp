@@ -120,6 +120,12 @@ static uint64_t floatReduce(ReduceOp op, Format format, uint64_t old, uint64_t o
     return minOp(format, old, operand);
   if (op == ReduceOp::Max)
     return maxOp(format, old, operand);
+  if (format == Format::F64) { // a NaN passes as it is, not quieted
+    if (decode(format, operand) != decode(format, operand))
+      return operand;
+    if (decode(format, old) != decode(format, old))
+      return old;
+  }
   ArithOptions options;
   options.ftz = ftz && format == Format::F32;
   return addOp(format, old, operand, options);

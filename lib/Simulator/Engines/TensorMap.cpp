@@ -349,8 +349,13 @@ static uint32_t boxRows(const TensorMap &map) {
   return rows;
 }
 
+uint32_t tileloom::sim::sharedRowPitch(const TensorMap &map) {
+  uint32_t bytes = rowBytes(map, true), width = swizzleWidth(map.swizzle);
+  return bytes < width ? width : bytes;
+}
+
 uint32_t tileloom::sim::sharedBoxBytes(const TensorMap &map) {
-  return rowBytes(map, true) * boxRows(map);
+  return sharedRowPitch(map) * boxRows(map);
 }
 
 uint32_t tileloom::sim::transactionBytes(const TensorMap &map) {

@@ -39,6 +39,10 @@ inline Exact exactOf(double value) {
   return exactOf(bits >> 63, mantissa, exponent - 1075);
 }
 
+/// Whether a flush to zero takes the value: below the smallest normal after it is rounded to the
+/// precision of the format with the exponent unbounded, as an H200 sees it.
+bool isTiny(Format format, const Exact &value, Rounding rounding);
+
 uint64_t encodeExact(Format format, const Exact &value, const ConvertOptions &options);
 
 } // namespace tileloom::sim::detail

@@ -3,13 +3,17 @@
 //
 // f32, f16 and bf16 are computed in double and rounded to odd there: with at least two spare bits,
 // a second rounding to the target in any mode then equals a single one. f64 uses the host, under
-// its own rounding mode when the mode is not RN.
+// its own rounding mode when the mode is not RN. NaNs and flushes are those of an H200
+// (docs/simulator-numerics.md, "Settled on the H200").
 //
 //===----------------------------------------------------------------------------------------------===//
 #include "tileloom/Simulator/FloatOps.h"
 
+#include "Encode.h"
+
 #include <cfenv>
 #include <cmath>
+#include <initializer_list>
 
 using namespace tileloom::sim;
 
@@ -48,13 +52,14 @@ uint64_t finish(Format format, double value, const ArithOptions &options) {
   ConvertOptions convertOptions;
   convertOptions.rounding = options.rounding;
   convertOptions.relu = options.relu;
-  uint64_t bits = encode(format, value, convertOptions);
-  if (!options.ftz)
-    return bits;
-  double rounded = decode(format, bits);
-  double kept = flushed(format, rounded, true);
-  return bitsOf(kept) == bitsOf(rounded) ? bits : encode(format, kept);
+  if (options.ftz && std::isfinite(value) &&
+      detail::isTiny(format, detail::exactOf(value), options.rounding))
+    value = std::copysign(0.0, value);
+  return encode(format, value, convertOptions);
 }
+
+bool isNaN64(uint64_t bits) { return (bits & ~(uint64_t(1) << 63)) > 0x7FF0000000000000ull; }
+uint64_t quiet64(uint64_t bits) { return bits | uint64_t(1) << 51; }
 
 // A zero that comes from cancellation is -0 when rounding down (IEEE 754, 6.3).
 double cancelled(double sum, double a, double b, Rounding rounding) {
@@ -77,9 +82,13 @@ int hostMode(Rounding rounding) {
 }
 
 // f64 under a host rounding mode. The volatile operands keep the operation between the mode
-// changes.
+// changes. A NaN operand is the result, quieted: the first of `nans` that is one.
 template <typename Operation>
-uint64_t hostOp(const ArithOptions &options, double a, double b, double c, Operation operation) {
+uint64_t hostOp(const ArithOptions &options, std::initializer_list<uint64_t> nans, double a,
+                double b, double c, Operation operation) {
+  for (uint64_t operand : nans)
+    if (isNaN64(operand))
+      return options.sat ? 0 : quiet64(operand);
   volatile double x = a, y = b, z = c;
   volatile double result;
   if (options.rounding == Rounding::RN) {
@@ -101,13 +110,15 @@ bool isNaNBits(Format format, uint64_t bits) {
   return value != value;
 }
 
+uint64_t signOf(Format format) { return uint64_t(1) << (formatInfo(format).bits - 1); }
+
 uint64_t minMax(Format format, uint64_t a, uint64_t b, const MinMaxOptions &options, bool max) {
   double x = flushed(format, decode(format, a), options.ftz);
   double y = flushed(format, decode(format, b), options.ftz);
   bool nanX = x != x, nanY = y != y;
   if ((nanX && nanY) || (options.nan && (nanX || nanY)))
-    return canonicalNaN(format);
-  bool negative = std::signbit(x) != std::signbit(y);
+    return format == Format::F64 ? quiet64(nanY ? b : a) : canonicalNaN(format);
+  bool negative = (a ^ b) & signOf(format); // of a NaN, too
   if (options.xorsignAbs || options.abs) {
     x = std::fabs(x);
     y = std::fabs(y);
@@ -120,7 +131,7 @@ uint64_t minMax(Format format, uint64_t a, uint64_t b, const MinMaxOptions &opti
   else
     second = (x < y) == max;
   // The result is an operand, flushed or with another sign.
-  uint64_t sign = uint64_t(1) << (formatInfo(format).bits - 1), bits = second ? b : a;
+  uint64_t sign = signOf(format), bits = second ? b : a;
   double value = second ? y : x;
   if (value == 0)
     bits &= sign;
@@ -132,7 +143,7 @@ uint64_t minMax(Format format, uint64_t a, uint64_t b, const MinMaxOptions &opti
 
 uint64_t tileloom::sim::addOp(Format format, uint64_t a, uint64_t b, const ArithOptions &options) {
   if (!isNarrow(format))
-    return hostOp(options, doubleOf(a), doubleOf(b), 0,
+    return hostOp(options, {b, a}, doubleOf(a), doubleOf(b), 0,
                   [](double x, double y, double) { return x + y; });
   double x = flushed(format, decode(format, a), options.ftz);
   double y = flushed(format, decode(format, b), options.ftz);
@@ -145,7 +156,7 @@ uint64_t tileloom::sim::subOp(Format format, uint64_t a, uint64_t b, const Arith
 
 uint64_t tileloom::sim::mulOp(Format format, uint64_t a, uint64_t b, const ArithOptions &options) {
   if (!isNarrow(format))
-    return hostOp(options, doubleOf(a), doubleOf(b), 0,
+    return hostOp(options, {b, a}, doubleOf(a), doubleOf(b), 0,
                   [](double x, double y, double) { return x * y; });
   // Two 24-bit significands: the product is exact in double.
   return finish(format,
@@ -157,7 +168,7 @@ uint64_t tileloom::sim::mulOp(Format format, uint64_t a, uint64_t b, const Arith
 uint64_t tileloom::sim::fmaOp(Format format, uint64_t a, uint64_t b, uint64_t c,
                               const ArithOptions &options) {
   if (!isNarrow(format))
-    return hostOp(options, doubleOf(a), doubleOf(b), doubleOf(c),
+    return hostOp(options, {b, c, a}, doubleOf(a), doubleOf(b), doubleOf(c),
                   [](double x, double y, double z) { return std::fma(x, y, z); });
   double product = flushed(format, decode(format, a), options.ftz) *
                    flushed(format, decode(format, b), options.ftz);
@@ -168,7 +179,7 @@ uint64_t tileloom::sim::fmaOp(Format format, uint64_t a, uint64_t b, uint64_t c,
 
 uint64_t tileloom::sim::divOp(Format format, uint64_t a, uint64_t b, const ArithOptions &options) {
   if (!isNarrow(format))
-    return hostOp(options, doubleOf(a), doubleOf(b), 0,
+    return hostOp(options, {a, b}, doubleOf(a), doubleOf(b), 0,
                   [](double x, double y, double) { return x / y; });
   double x = flushed(format, decode(format, a), options.ftz);
   double y = flushed(format, decode(format, b), options.ftz);
@@ -182,7 +193,7 @@ uint64_t tileloom::sim::divOp(Format format, uint64_t a, uint64_t b, const Arith
 
 uint64_t tileloom::sim::sqrtOp(Format format, uint64_t a, const ArithOptions &options) {
   if (!isNarrow(format))
-    return hostOp(options, doubleOf(a), 0, 0,
+    return hostOp(options, {a}, doubleOf(a), 0, 0,
                   [](double x, double, double) { return std::sqrt(x); });
   double x = flushed(format, decode(format, a), options.ftz);
   double root = std::sqrt(x);
@@ -218,18 +229,20 @@ uint64_t tileloom::sim::maxOp(Format format, uint64_t a, uint64_t b, const MinMa
   return minMax(format, a, b, options, true);
 }
 
-uint64_t tileloom::sim::negOp(Format format, uint64_t a, bool ftz) {
-  uint64_t sign = uint64_t(1) << (formatInfo(format).bits - 1);
+// A NaN becomes the canonical one; in f64 it stays, with its sign.
+static uint64_t withSign(Format format, uint64_t a, bool ftz, uint64_t flip, uint64_t clear) {
   double value = decode(format, a);
-  if (ftz && value == value && bitsOf(flushed(format, value, true)) != bitsOf(value))
-    a &= sign;
-  return a ^ sign;
+  if (value != value)
+    return format == Format::F64 ? quiet64(a) : canonicalNaN(format);
+  if (ftz && bitsOf(flushed(format, value, true)) != bitsOf(value))
+    a &= signOf(format);
+  return (a ^ flip) & ~clear;
+}
+
+uint64_t tileloom::sim::negOp(Format format, uint64_t a, bool ftz) {
+  return withSign(format, a, ftz, signOf(format), 0);
 }
 
 uint64_t tileloom::sim::absOp(Format format, uint64_t a, bool ftz) {
-  uint64_t sign = uint64_t(1) << (formatInfo(format).bits - 1);
-  double value = decode(format, a);
-  if (ftz && value == value && bitsOf(flushed(format, value, true)) != bitsOf(value))
-    return 0;
-  return a & ~sign;
+  return withSign(format, a, ftz, 0, signOf(format));
 }

@@ -91,8 +91,9 @@ uint64_t tileloom::sim::canonicalNaN(Format format) {
   case Format::F64:
     return 0x7FF8000000000000ull;
   case Format::F32:
-  case Format::TF32:
     return 0x7FFFFFFF;
+  case Format::TF32: // as cvt makes it
+    return 0x7FFFE000;
   case Format::F16:
   case Format::BF16:
     return 0x7FFF;
@@ -136,6 +137,22 @@ double tileloom::sim::decode(Format format, uint64_t bits) {
   return negative ? -value : value;
 }
 
+bool detail::isTiny(Format format, const Exact &value, Rounding rounding) {
+  const FormatInfo &info = formatInfo(format);
+  int exponent = value.exponent + 63;
+  if (!value.significand || exponent >= 1 - info.bias)
+    return false;
+  if (exponent < -info.bias)
+    return true;
+  // Just below the smallest normal; one binade up it is rounded as if there were no subnormals.
+  Exact up = value;
+  ++up.exponent;
+  ConvertOptions options;
+  options.rounding = rounding;
+  uint64_t magnitude = encodeExact(format, up, options) & ~signBit(info);
+  return magnitude < uint64_t(2) << info.mantissaBits;
+}
+
 uint64_t detail::encodeExact(Format format, const Exact &value, const ConvertOptions &options) {
   if (format == Format::UE8M0)
     return encodeUE8M0(value, options);
@@ -169,7 +186,7 @@ uint64_t detail::encodeExact(Format format, const Exact &value, const ConvertOpt
       bool clamp = towardZero || options.satfinite || !info.hasInf;
       magnitude = clamp ? limit : limit + 1;
     }
-    if (options.ftz && format == Format::F32 && magnitude < (uint64_t(1) << p))
+    if (options.ftz && format == Format::F32 && isTiny(format, value, options.rounding))
       magnitude = 0;
   }
   if (options.relu && negative)
@@ -214,6 +231,18 @@ static uint32_t narrowNearest(Format to, uint32_t bits, bool satfinite) {
   return result | sign;
 }
 
+// From and to f64 a NaN keeps its sign and the upper bits of its payload, quieted; between the
+// others it becomes the canonical one.
+static uint64_t convertNaN(Format to, Format from, uint64_t bits) {
+  const FormatInfo &old = formatInfo(from), &info = formatInfo(to);
+  if ((from != Format::F64 && to != Format::F64) || to == Format::TF32 || info.bits < 16)
+    return encode(to, NAN);
+  uint64_t payload = bits << (64 - old.mantissaBits) | uint64_t(1) << 63;
+  uint64_t exponent = (uint64_t(1) << info.exponentBits) - 1;
+  uint64_t magnitude = exponent << info.mantissaBits | payload >> (64 - info.mantissaBits);
+  return magnitude | (bits & signBit(old) ? signBit(info) : 0);
+}
+
 uint64_t tileloom::sim::convert(Format to, Format from, uint64_t bits,
                                 const ConvertOptions &options) {
   bool plain = options.rounding == Rounding::RN && !options.relu && !options.ftz;
@@ -226,7 +255,15 @@ uint64_t tileloom::sim::convert(Format to, Format from, uint64_t bits,
   if (plain && to == Format::F32 && from == Format::F16)
     return bitsOf(f16ToFloat(uint16_t(bits)));
   double value = decode(from, bits);
-  if (options.ftz && from == Format::F32 && std::fabs(value) < 0x1p-126)
+  if (value != value) {
+    if (to == Format::TF32 && options.rounding == Rounding::RNA)
+      return bits & 0xFFFFE000u;
+    if (options.ftz && from == Format::F32)
+      bits = canonicalNaN(from);
+    return convertNaN(to, from, bits);
+  }
+  // A subnormal f32 is below every f16, but a directed rounding sees it: it is not flushed.
+  if (options.ftz && from == Format::F32 && to != Format::F16 && std::fabs(value) < 0x1p-126)
     value = std::copysign(0.0, value);
   return encode(to, value, options);
 }
@@ -289,7 +326,7 @@ uint64_t tileloom::sim::roundToIntegral(Format format, uint64_t bits, Rounding r
                                         bool saturate) {
   double value = decode(format, bits);
   if (value != value)
-    return saturate ? 0 : canonicalNaN(format);
+    return saturate ? 0 : format == Format::F64 ? bits | uint64_t(1) << 51 : canonicalNaN(format);
   if (ftz && format == Format::F32 && std::fabs(value) < 0x1p-126)
     value = std::copysign(0.0, value);
   value = roundValue(value, rounding);

@@ -7,10 +7,12 @@
 | tensor | pointer: element type, whether the address is a multiple of 16 bytes |
 | int | scalar i32 (i64 beyond its range), whether a multiple of 16, whether 1 |
 | float, bool, None | scalar f32, scalar i1, constant |
+| tuple or list | tuple: the facts of its elements, which are named `name[0]`, `name[1]`, ... |
 """
 
 from collections import namedtuple
 
+from ..frontend.names import element_name
 from ..language import dtypes
 from ..runtime import elements
 from ..runtime.arguments import describe as describe_value
@@ -86,17 +88,24 @@ def of_value(parameter, value, where):
     """The fact of an argument."""
     if parameter.is_constexpr:
         return constant(value)
+    if isinstance(value, (tuple, list)):
+        return Fact("tuple", value=tuple(of_one(parameter, one, f"{where}, element {index}", False) for index, one in enumerate(value)))
+    return of_one(parameter, value, where, parameter.is_view)
+
+
+def of_one(parameter, value, where, must_be_view):
+    """The fact of an argument that is no tuple, or of an element of one."""
     if value is None:
         return constant(None)
-    if isinstance(value, (bool, int, float)) and not parameter.is_view:
+    if isinstance(value, (bool, int, float)) and not must_be_view:
         return scalar(value)
-    tensor = tensor_of(value, where)
+    tensor = None if isinstance(value, (tuple, list)) else tensor_of(value, where)
     if tensor is None:
-        if not parameter.is_view and hasattr(value, "__index__"):
+        if not must_be_view and hasattr(value, "__index__"):
             return scalar(int(value))
-        if not parameter.is_view and hasattr(value, "__float__"):
+        if not must_be_view and hasattr(value, "__float__"):
             return scalar(float(value))
-        needed = "a tensor" if parameter.is_view else "a tensor, a number or None"
+        needed = "a tensor" if must_be_view else "a tensor, a number or None"
         raise ArgumentError(f"{where}: is of type {type(value).__name__}; needed {needed}")
     if parameter.is_view:
         return view(tensor.dtype, tensor.shape)
@@ -111,8 +120,19 @@ def view(dtype, extents):
 
 def of_signature(parameter, text, where):
     """The fact of an entry of a signature: "*bf16" or "*bf16:16" (pointer, aligned), "i32", "i32:16", "f32", "1" for parameters
-    without annotation; ("bf16", 2), ("bf16", (None, 64)) or "bf16[?,64]" for views."""
-    if parameter.is_view:
+    without annotation; ("bf16", 2), ("bf16", (None, 64)) or "bf16[?,64]" for views; a list of these for a tuple."""
+    if isinstance(text, list):
+        return Fact("tuple", value=tuple(_of_text(parameter.is_view and _is_view(one), one, f"{where}, element {index}")
+                                         for index, one in enumerate(text)))
+    return _of_text(parameter.is_view, text, where)
+
+
+def _is_view(text):
+    return isinstance(text, tuple) or isinstance(text, str) and text.endswith("]")
+
+
+def _of_text(is_view, text, where):
+    if is_view:
         if isinstance(text, str) and text.endswith("]") and "[" in text:
             element, _, inside = text[:-1].partition("[")
             extents = [None if part.strip() in ("?", "") else int(part) for part in inside.split(",")]

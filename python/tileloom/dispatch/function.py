@@ -109,6 +109,18 @@ class JITFunction:
     def compile(self, *arguments, target="sm_90a", signature=None, schedule=None, num_warps=None, num_stages=None, options=None, **constants):
         """Compiles without launching; needs no GPU. The other parameters come from example arguments (by position or name), or from
         `signature`, {name: type} (dispatch/facts.of_signature). Gives a CompiledKernel."""
+        known, values = self._known(arguments, signature, constants)
+        schedule = _merged(schedule, num_warps, num_stages)
+        return self._compile(known, values, schedule, target, options, {})
+
+    def explain(self, *arguments, target="sm_90a", signature=None, schedule=None, num_warps=None, num_stages=None, **constants):
+        """A table as text: what the host chooses from for these arguments (as for `compile`), the times that the cost model predicts, and
+        why a candidate cannot be used. The choice is the first line. Extents that only a signature stands for are guessed."""
+        known, values = self._known(arguments, signature, constants)
+        return _schedule.explain(self, *self._open(known, values), target, _merged(schedule, num_warps, num_stages))
+
+    def _known(self, arguments, signature, constants):
+        """(facts of the parameters that are not left to the host, values of all)."""
         signature = dict(signature or {})
         for name in signature:
             if name not in self._names:
@@ -125,8 +137,7 @@ class JITFunction:
                 known[parameter.name] = facts.of_signature(parameter, signature[parameter.name], where)
             elif values[parameter.name] is not auto:
                 known[parameter.name] = facts.of_value(parameter, _plain(parameter, values[parameter.name]), where)
-        schedule = _merged(schedule, num_warps, num_stages)
-        return self._compile(known, values, schedule, target, options, {})
+        return known, values
 
     def _where(self, parameter):
         return f"kernel '{self.__name__}', argument {parameter.index} '{parameter.name}'"
@@ -149,6 +160,8 @@ class JITFunction:
 
     def _identity(self, name, fact):
         """A fact without the extents that no program so far depends on. Constants of different types are different."""
+        if fact.kind == "tuple":
+            return tuple(self._identity(facts.element_name(name, index), one) for index, one in enumerate(fact.value))
         extents = fact.extents and tuple(extent if (name, axis) in self._extents else None for axis, extent in enumerate(fact.extents))
         return fact._replace(extents=extents), type(fact.value)
 
@@ -168,9 +181,6 @@ class JITFunction:
         if not open_names:
             return attempt({})
 
-        def emit(constants):
-            return self._program(known, constants, None)
-
         def combined(own):
             return {**own, **(schedule or {})} if own and not isinstance(schedule, str) else schedule
 
@@ -181,16 +191,25 @@ class JITFunction:
                 return error
             return None
 
-        arguments = {}
-        for name, fact in known.items():
-            value = values[name]
-            tensor = None if fact.kind == "constant" or value is None else facts.tensor_of(value, name)
-            arguments[name] = tensor or (fact if value is None and fact.kind != "constant" else value)
+        arguments, emit = self._open(known, values)
         chosen = dict(_schedule.choose(self, arguments, legal, emit, target, schedule))
         own = chosen.pop("schedule", None) or {}
         constants = {name: chosen[name] for name in open_names}
         found = made.get((tuple(sorted(constants.items())), repr(own)))
         return found or attempt(constants, combined(own))
+
+    def _open(self, known, values):
+        """What the host's choice looks at: the arguments by name, and a function from constants to the tile program."""
+        arguments = {}
+        for parameter, whole in known.items():
+            own = [(parameter, whole, values[parameter])]
+            if whole.kind == "tuple":
+                given = values[parameter] or [None] * len(whole.value)  # None: from a signature
+                own = [(facts.element_name(parameter, index), fact, value) for index, (fact, value) in enumerate(zip(whole.value, given))]
+            for name, fact, value in own:
+                tensor = None if fact.kind == "constant" or value is None else facts.tensor_of(value, name)
+                arguments[name] = tensor or (fact if value is None and fact.kind != "constant" else value)
+        return arguments, lambda constants: self._program(known, constants, None)
 
     # Launch ---------------------------------------------------------------------------------------
 

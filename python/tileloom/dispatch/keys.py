@@ -35,23 +35,34 @@ def of_any(function, parameter, value):
         return value if type(value) is int else (type(value), value)
     if value is None:
         return "none"
+    if isinstance(value, (tuple, list)):
+        return ("tuple", *(_of_one(function, parameter, facts.element_name(parameter.name, index), one, parameter.is_view and
+                                   not isinstance(one, (bool, int, float))) for index, one in enumerate(value)))
+    return _of_one(function, parameter, parameter.name, value, parameter.is_view)
+
+
+def _of_one(function, parameter, name, value, is_view):
+    """The key of an argument, or of an element of a tuple."""
+    if value is None:
+        return "none"
     found = of_number(value) if isinstance(value, (bool, int)) else None
-    if found is not None and not parameter.is_view:
+    if found is not None and not is_view:
         return found
     if isinstance(value, float):
         return "float"
     kind = type(value)
     if isinstance(value, torch_tensor()):  # a subclass, such as a Parameter
-        if not parameter.is_view:
+        if not is_view:
             return value.dtype if value.data_ptr() & 15 == 0 else (value.dtype,)
-        return (value.dtype, value.dim(), *(value.shape[axis] for name, axis in sorted(function.static) if name == parameter.name))
-    tensor = facts.tensor_of(value, function._where(parameter))
+        return (value.dtype, value.dim(), *(value.shape[axis] for own, axis in sorted(function.static) if own == name))
+    where = function._where(parameter) + (f", element {name[len(parameter.name) + 1:-1]}" if name != parameter.name else "")
+    tensor = None if isinstance(value, (tuple, list)) else facts.tensor_of(value, where)
     if tensor is None:
-        fact = facts.of_value(parameter, value, function._where(parameter))
+        fact = facts.of_one(parameter, value, where, is_view)
         return (kind, fact)
-    if parameter.is_view:
-        return (kind, tensor.dtype, len(tensor.shape), tensor.device, *(tensor.shape[axis] for name, axis in sorted(function.static)
-                                                                        if name == parameter.name))
+    if is_view:
+        return (kind, tensor.dtype, len(tensor.shape), tensor.device, *(tensor.shape[axis] for own, axis in sorted(function.static)
+                                                                        if own == name))
     return (kind, tensor.dtype, tensor.address % 16 == 0, tensor.device >= -1)
 
 
@@ -102,9 +113,9 @@ def hashable(value):
 
 
 def shapes(arguments):
-    """What the host's choice of parameters may depend on."""
-    return tuple(tuple(argument.shape) if hasattr(argument, "shape") else argument if isinstance(argument, (int, float)) else None
-                 for argument in arguments)
+    """What the host's choice of parameters may depend on: extents and integers."""
+    return tuple(tuple(argument.shape) if hasattr(argument, "shape") else argument if isinstance(argument, int) else
+                 shapes(argument) if isinstance(argument, (tuple, list)) else None for argument in arguments)
 
 
 class _NoTorch:

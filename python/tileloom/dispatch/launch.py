@@ -10,6 +10,7 @@ import os
 import struct
 import sys
 
+from ..frontend.names import parameter_of
 from ..language import dtypes
 from ..runtime import elements, library
 from ..runtime.arguments import PACK
@@ -26,10 +27,19 @@ PRELOAD = object()  # stands for a grid: load, and do not launch
 
 def launch_target(arguments):
     """The target for the device that the arguments lie on; for host arrays $TILELOOM_TARGET, or sm_90a."""
-    for argument in arguments:
+    for _, argument in _parts(arguments):
         if isinstance(argument, torch_tensor()) and argument.get_device() >= 0:
             return _device_target(argument.get_device())
     return os.environ.get("TILELOOM_TARGET", "sm_90a")
+
+
+def _parts(arguments):
+    """(index or indices, value) of the arguments, tuples taken apart."""
+    for index, value in enumerate(arguments):
+        if isinstance(value, (tuple, list)):
+            yield from (((index, element), one) for element, one in enumerate(value))
+        else:
+            yield (index,), value
 
 
 def _device_target(ordinal):
@@ -49,8 +59,8 @@ def on_host(function, arguments):
     """Whether the arguments are host arrays: then the simulator runs the kernel."""
     Tensor = torch_tensor()
     host = False
-    for parameter, value in zip(function.parameters, arguments):
-        if parameter.is_constexpr or value is None or isinstance(value, (bool, int, float)):
+    for at, value in _parts(arguments):
+        if function.parameters[at[0]].is_constexpr or value is None or isinstance(value, (bool, int, float)):
             continue
         if isinstance(value, Tensor) or hasattr(value, "__cuda_array_interface__"):
             return False
@@ -76,7 +86,7 @@ class Variant:
         """The C array of a grid's extents (None: the compiler chooses the grid), or _EMPTY; remembered for the next call."""
         if grid is PRELOAD:
             if not on_host(self.function, arguments):
-                devices = [argument.get_device() for argument in arguments if isinstance(argument, torch_tensor())]
+                devices = [argument.get_device() for _, argument in _parts(arguments) if isinstance(argument, torch_tensor())]
                 self.compiled.kernel.preload(devices[0] if devices else None)
             return _EMPTY
         given = grid
@@ -140,60 +150,91 @@ class Variant:
         else:
             kernel = self.compiled.kernel
             self._native = (kernel._handle, kernel._library.tileloomKernelLaunchGrid, kernel._fail, len(self.compiled.bindings))
-            self._packer = self._make_packer(tuple(map(type, arguments)))
+            self._packer = self._make_packer({at: type(value) for at, value in _parts(arguments)})
         return self._packer
+
+    def _place(self, name):
+        """Where the argument of a binding's name lies: its index, and that of its element in a tuple."""
+        parameter, element = parameter_of(name)
+        index = self.function._names.index(parameter)
+        return (index,) if element is None else (index, element)
+
+    def _argument(self, arguments, name):
+        for at in self._place(name):
+            arguments = arguments[at]
+        return arguments
 
     # Packing for the GPU --------------------------------------------------------------------------
 
     def _make_packer(self, kinds):
         """pack(arguments, stream) -> (bytes, device), generated for the types of the arguments."""
         Tensor = torch_tensor()
-        index = {parameter.name: parameter.index for parameter in self.function.parameters}
         bindings = self.compiled.bindings
         torch = _find_torch()
         table = torch.elements if torch else {}
-        if not bindings or any(not issubclass(kinds[index[_parameter(b)]], (Tensor, int, float)) or b[0] == "descriptor" for b in bindings):
+        if not bindings or any(not issubclass(kinds[self._place(_parameter(b))], (Tensor, int, float)) for b in bindings):
             return self._pack_slowly
         recipe = self.compiled.recipe["arguments"]
         format, values, lines, used = "<", [], [], set()
         for binding, own in zip(bindings, recipe):
-            at = index[_parameter(binding)]
-            a = f"a{at}"
+            at = self._place(_parameter(binding))
+            a = self._source(_parameter(binding))
             number = elements.NUMBER[own["element"]]
             if issubclass(kinds[at], Tensor):
-                used.add(at)
+                used.add(a)
             if binding[0] == "view":
                 rank = own["rank"]
                 format += f"IIiIQ{rank}q{8 * (8 - rank)}x{rank}q{8 * (8 - rank)}x"
                 values.append(f"0, table[{a}.dtype], {a}.get_device(), {rank}, {a}.data_ptr(), *{a}.shape, *{a}.stride()")
+            elif binding[0] == "descriptor":
+                _, _, offset, shape, strides, element = binding
+                rank = len(shape)
+                format += f"IIiIQ{rank}q{8 * (8 - rank)}x{rank}q{8 * (8 - rank)}x"
+                shift = f" + {self._number(offset)} * {dtypes.BY_ELEMENT[element].itemsize}" if offset != 0 else ""
+                extents = ", ".join(map(self._number, (*shape, *strides)))
+                values.append(f"0, table[{a}.dtype], {a}.get_device(), {rank}, {a}.data_ptr(){shift}, {extents}")
             elif binding[0] in ("pointer", "address"):
                 format += "IIiIQ128x"
                 values.append(f"1, table[{a}.dtype], {a}.get_device(), 0, {a}.data_ptr()")
             elif binding[0] in ("shape", "stride"):
                 format += "IIiI" + ("q" if own["element"] == "i64" else "i4x") + "128x"
-                source = f"{a}.shape[{binding[2]}]" if binding[0] == "shape" else f"{a}.stride({binding[2]})"
-                values.append(f"2, {number}, {_UNKNOWN}, 0, {source}")
+                values.append(f"2, {number}, {_UNKNOWN}, 0, {self._number(('argument', binding))}")
             else:
                 code = {"i32": "i4x", "i64": "q", "f32": "f4x", "i1": "?7x"}[own["element"]]
                 format += f"IIiI{code}128x"
                 values.append(f"2, {number}, {_UNKNOWN}, 0, {a}")
-        first = next((f"a{at}.get_device()" for at in sorted(used)), "-1")
-        names = ", ".join(f"a{at}" for at in range(len(kinds)))
+        first = next((f"{a}.get_device()" for a in sorted(used)), "-1")
+        names = ", ".join(f"a{at}" for at in range(len(self.function.parameters)))
         code = f"def pack(arguments, stream):\n  {names}, = arguments\n  try:\n    return packer({', '.join(values)}), {first}\n" \
                "  except (KeyError, OverflowError, StructError):\n    return slow(arguments, stream)\n"
-        scope = {"packer": struct.Struct(format).pack, "table": table, "slow": self._pack_slowly, "StructError": struct.error}
+        scope = {"packer": struct.Struct(format).pack, "table": table, "slow": self._pack_slowly, "StructError": struct.error, "compute": _COMPUTE}
         exec(code, scope)
         return scope["pack"]
 
+    def _source(self, name):
+        """The Python text of an argument, in generated code."""
+        index, *elements_ = self._place(name)
+        return "".join((f"a{index}", *(f"[{element}]" for element in elements_)))
+
+    def _number(self, expression):
+        """The Python text of a host expression (see `_values`)."""
+        if isinstance(expression, int):
+            return repr(expression)
+        if expression[0] == "argument":
+            kind, name, *axis = expression[1]
+            suffix = {"shape": ".shape[{}]", "stride": ".stride({})"}.get(kind, "").format(*axis)
+            return self._source(name) + suffix
+        left, right = map(self._number, expression[1:])
+        return f"compute[{expression[0]!r}]({left}, {right})"
+
     def _values(self, arguments):
         """The host's value of every binding: facts.Tensor objects and numbers."""
-        index = {parameter.name: parameter.index for parameter in self.function.parameters}
         found = {}
 
         def tensor(name):
             if name not in found:
-                parameter = self.function.parameters[index[name]]
-                found[name] = facts.tensor_of(arguments[index[name]], self.function._where(parameter))
+                parameter = self.function.parameters[self._place(name)[0]]
+                found[name] = facts.tensor_of(self._argument(arguments, name), self.function._where(parameter))
             return found[name]
 
         def number(expression):
@@ -210,7 +251,7 @@ class Variant:
             if kind == "stride":
                 return tensor(name).strides[binding[2]]
             if kind == "scalar":
-                return arguments[index[name]]
+                return self._argument(arguments, name)
             if kind == "descriptor":
                 _, origin, offset, shape, strides, element = binding
                 base = tensor(origin[1])
@@ -258,11 +299,10 @@ class Variant:
         if extents is not None:
             recipe = copy.copy(recipe)
             recipe["launch"] = {**recipe["launch"], "grid": dict(zip("xyz", extents))}
-        index = {parameter.name: parameter.index for parameter in self.function.parameters}
         values = []
         for binding, value in zip(self.compiled.bindings, self._values(arguments)):
             if isinstance(value, facts.Tensor):
-                array = arguments[index[_parameter(binding)]]
+                array = self._argument(arguments, _parameter(binding))
                 values.append(_as_array(array, value) if binding[0] == "descriptor" else array)
             else:
                 values.append(value)

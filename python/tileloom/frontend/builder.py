@@ -8,6 +8,8 @@ import contextlib
 import re
 from collections import namedtuple
 
+from .names import parameter_of
+
 
 _PURE = re.compile(r" *(%[\w.]+) = (?:tile\.(?!atomic)|arith\.|math\.)")  # reads are without effect, too
 _NAME = re.compile(r"%[\w.]+")
@@ -21,7 +23,12 @@ class Argument(namedtuple("Argument", "ssa name type attributes binding")):
     @property
     def parameter(self):
         """The user's parameter that it comes from."""
-        return self.binding[1][1] if self.binding[0] == "descriptor" else self.binding[1]
+        return self.origin[0]
+
+    @property
+    def origin(self):
+        """The parameter, and the index of the element if it is a tuple."""
+        return parameter_of(self.binding[1][1] if self.binding[0] == "descriptor" else self.binding[1])
 
 
 class Builder:
@@ -37,6 +44,7 @@ class Builder:
         self._location = None
         self.uses_program_id = False
         self.has_tile_loop = False
+        self.scheduler = None  # of the tile loop, if the program says
         self.depth = 0  # regions of control flow around the place
 
     # Locations ------------------------------------------------------------------------------------
@@ -131,7 +139,8 @@ class Builder:
 
         def order(argument):
             axis = argument.binding[2] if argument.binding[0] in ("shape", "stride") else 0
-            return rank[argument.parameter], kinds.index(argument.binding[0]), axis
+            parameter, element = argument.origin
+            return rank[parameter], element or 0, kinds.index(argument.binding[0]), axis
         return sorted(self.arguments.values(), key=order)
 
     def function(self, name, arguments, attributes, places):

@@ -305,7 +305,7 @@ class ControlFlow:
             raise ProgramError("a second tl.tiles; needed at most one in a kernel")
         if b.uses_program_id:
             raise ProgramError("tl.tiles in a kernel with tl.program_id, whose grid the caller chooses; needed one or the other")
-        b.has_tile_loop = True
+        b.has_tile_loop, b.scheduler = True, tiles.scheduler
         place = b.place
         counts, steps = [], []
         for index, extent in enumerate(tiles.extents):

@@ -6,6 +6,7 @@ from ..language.views import view
 from . import context
 from .builder import Builder
 from .errors import CompilationError, ProgramError
+from .names import element_name
 from .visitor import Visitor
 
 class Program:
@@ -25,8 +26,7 @@ def generate(function, facts, schedule=None):
     static = set()
     with context.building(builder):
         try:
-            values = {parameter.name: _value(parameter, facts[parameter.name], builder, static) for parameter in function.parameters}
-            attributes = ["tile.kernel", *schedule_attribute(schedule)]
+            values = {parameter.name: _value(parameter.name, facts[parameter.name], builder, static) for parameter in function.parameters}
         except ProgramError as error:
             raise CompilationError(str(error), *place) from None
         try:
@@ -36,17 +36,23 @@ def generate(function, facts, schedule=None):
         builder.at(*place)
         if result is not None:
             raise CompilationError("a kernel returns a value; needed a store to memory", *place)
+    try:
+        attributes = ["tile.kernel", *schedule_attribute(_with_scheduler(schedule, builder.scheduler))]
+    except ProgramError as error:
+        raise CompilationError(str(error), *place) from None
     builder.drop_unused()
     arguments = builder.ordered([parameter.name for parameter in function.parameters])
     text = builder.function(function.__name__, arguments, attributes, source.parameter_places())
     return Program(function.__name__, text, [argument.binding for argument in arguments], builder.has_tile_loop, static)
 
 
-def _value(parameter, fact, builder, static):
-    """The compile-time value of a parameter."""
-    name, kind = parameter.name, fact.kind
+def _value(name, fact, builder, static):
+    """The compile-time value of a parameter, or of an element of one that is a tuple."""
+    kind = fact.kind
     if kind == "constant":
         return fact.value
+    if kind == "tuple":
+        return tuple(_value(element_name(name, index), one, builder, static) for index, one in enumerate(fact.value))
     if kind == "view":
         divisible = {("shape", name, axis) for axis in fact.divisible_extents} | {("stride", name, axis) for axis in fact.divisible_strides}
         if fact.aligned:
@@ -62,6 +68,15 @@ def _value(parameter, fact, builder, static):
     binding = ("scalar", name)
     handle = builder.argument(binding, name, fact.dtype.mlir, divisibility)
     return tensor(handle, fact.dtype, host=("argument", binding) if fact.dtype.is_int() else None)
+
+
+def _with_scheduler(schedule, scheduler):
+    """The schedule with what tl.tiles(scheduler=...) says; a caller's own scheduler comes first."""
+    if scheduler is None:
+        return schedule
+    if isinstance(schedule, str):
+        return schedule if "scheduler" in schedule else f'{schedule}, scheduler = "{scheduler}"'.lstrip(", ")
+    return {"scheduler": scheduler, **(schedule or {})}
 
 
 def schedule_attribute(schedule):

@@ -1,30 +1,35 @@
-"""Which names statements assign and read: what loops and branches have to carry."""
+"""Which names statements assign and read: what loops and branches have to carry. And names of the elements of tuples."""
 
 import ast
 from collections import Counter
 
 
+def _of(root):
+    """(names bound, in order of appearance; how often each is read). Kept on the node: the same source is visited once for each
+    candidate of the host's choice."""
+    found = getattr(root, "tileloom_names", None)
+    if found is None:
+        bound, count = {}, Counter()
+        for node in ast.walk(root):
+            if isinstance(node, ast.Name):
+                if isinstance(node.ctx, ast.Store):
+                    bound[node.id] = True
+                elif isinstance(node.ctx, ast.Load):
+                    count[node.id] += 1
+            elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+                count[node.target.id] += 1
+        found = root.tileloom_names = tuple(bound), count
+    return found
+
+
 def assigned(statements):
     """Names that the statements bind, in order of appearance."""
-    names = {}
-    for statement in statements:
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                names[node.id] = True
-    return list(names)
+    return list(dict.fromkeys(name for statement in statements for name in _of(statement)[0]))
 
 
 def reads(node):
     """How often each name is read in a node (or list of statements)."""
-    nodes = node if isinstance(node, list) else [node]
-    count = Counter()
-    for root in nodes:
-        for child in ast.walk(root):
-            if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load):
-                count[child.id] += 1
-            elif isinstance(child, ast.AugAssign) and isinstance(child.target, ast.Name):
-                count[child.target.id] += 1
-    return count
+    return sum((_of(root)[1] for root in (node if isinstance(node, list) else [node])), Counter())
 
 
 def exposed(statements):
@@ -56,3 +61,14 @@ def _walk(statements, bound, found):
 
 def assigned_target(target):
     return [node.id for node in ast.walk(target) if isinstance(node, ast.Name)]
+
+
+def element_name(name, index):
+    """The name of an element of a parameter that is a tuple."""
+    return f"{name}[{index}]"
+
+
+def parameter_of(name):
+    """(parameter, index) of such a name; the index is None if the parameter is no tuple."""
+    parameter, _, index = name.partition("[")
+    return parameter, int(index[:-1]) if index else None

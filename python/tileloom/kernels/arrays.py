@@ -92,8 +92,40 @@ def boxed(value, tensor, fill=True):
 
 
 def transposed(tensor):
-    """The facts of the transposed tensor."""
-    return tensor._replace(shape=tensor.shape[::-1], strides=tensor.strides[::-1])
+    """The facts of a matrix, or of each of a batch, transposed."""
+    swapped = (*range(len(tensor.shape) - 2), -1, -2)
+    return tensor._replace(shape=tuple(tensor.shape[axis] for axis in swapped), strides=tuple(tensor.strides[axis] for axis in swapped))
+
+
+def split_rows(value, extents):
+    """A matrix with its rows counted by two indices: [extents[0], extents[1], columns], the same memory."""
+    if hasattr(value, "data_ptr"):
+        return value.unflatten(0, extents)
+    import numpy
+    rows, columns = value.strides
+    return numpy.lib.stride_tricks.as_strided(value, (*extents, value.shape[1]), (rows * extents[1], rows, columns))
+
+
+def is_number(value):
+    """Whether a value is a number of the host: not a tensor, nor something with elements."""
+    if isinstance(value, (bool, int, float)):
+        return True
+    return not hasattr(value, "data_ptr") and hasattr(value, "__float__") and getattr(value, "shape", ()) == ()
+
+
+def as_int32(value):
+    """A tensor of float32 seen as integers."""
+    if hasattr(value, "data_ptr"):
+        return value.view(sys.modules["torch"].int32)
+    return value.view("int32")
+
+
+def one_of(table, value, kernel, name):
+    """The entry of a table if `value` is a name, else `value` itself."""
+    if not isinstance(value, str):
+        return value
+    require(value in table, kernel, name, f"is {value!r}", " or ".join(map(repr, table)) + ", or a function with @tl.jit")
+    return table[value]
 
 
 def row_kernel(name, x, out):
@@ -110,6 +142,7 @@ def row_kernel(name, x, out):
     return out, given, result
 
 
-def row_warps(block):
-    """Warps for a row of `block` elements: 32 elements a thread at most, as long as 16 warps suffice (measured on an H200)."""
-    return 4 if block <= 4096 else 8 if block <= 8192 else 16
+def row_warps(block, least):
+    """Warps for a row of `block` elements: 32 elements a thread, by `least` to 16 warps. Fewer elements leave threads idle in the reductions, more leave
+    too few registers for other CTAs (measured on an H200). `least`: 2, or 4 where several arrays are loaded for each row."""
+    return min(max(block // 1024, least), 16)

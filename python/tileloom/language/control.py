@@ -24,12 +24,16 @@ class static_range:
 
 class tiles:
     """`for b, m, n in tl.tiles(B, (M, BM), (N, BN))`: all tiles of a problem, in any order and at the same time. A pair (extent, tile) gives
-    element offsets 0, tile, 2 * tile, ...; a plain extent gives indices. How tiles fall to processors is the compiler's choice."""
+    element offsets 0, tile, 2 * tile, ...; a plain extent gives indices. How tiles fall to processors is the compiler's choice. scheduler:
+    "static" deals them out in turn, "dynamic" lets each processor draw its next one from a counter; by default, dynamic where tiles may
+    take different times."""
 
-    def __init__(self, *extents):
+    def __init__(self, *extents, scheduler=None):
         if not extents:
             raise ProgramError("tl.tiles(): no extents; needed at least one")
-        self.extents = extents
+        if scheduler not in (None, "static", "dynamic"):
+            raise ProgramError(f"tl.tiles(): scheduler is {scheduler!r}; needed \"static\" or \"dynamic\"")
+        self.extents, self.scheduler = extents, scheduler
 
 
 def static_assert(cond, msg=""):

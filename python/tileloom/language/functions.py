@@ -78,15 +78,24 @@ def fma(x, y, z):
 
 
 def fdiv(x, y):
+    """x / y within 2 ulp, as the operator."""
     return semantic.binary("div", x, y)
 
 
-div_rn = fdiv
+def div_rn(x, y):
+    """x / y of float32 or float64, rounded correctly."""
+    return semantic.divide_rounded(x, y)
 
 
 def sigmoid(x):
     """1 / (1 + exp(-x))."""
-    return semantic.binary("div", 1.0, semantic.binary("add", 1.0, exp(semantic.negate(x))))
+    below = semantic.binary("add", 1.0, exp(semantic.negate(x)))
+    if not isinstance(below, tensor):
+        return 1.0 / below
+    # Never below one: the hardware's reciprocal, within 1 ulp, is all that it takes.
+    type = tensor_type(below.shape, below.dtype.mlir)
+    one = semantic.full(below.shape, 1.0, below.dtype)
+    return tensor(builder().value(f"arith.divf {one.handle}, {below.handle} fastmath<arcp> : {type}"), below.dtype, below.shape)
 
 
 def cdiv(x, div):

@@ -1,7 +1,8 @@
 """What operators and element-wise functions mean: conversion, broadcasting and the choice of the operation.
 
 Triton's rules: Python numbers take the type of the tensor they meet, integers divide toward zero, `/` gives a float, shapes are
-aligned at their last dimension. Additions and multiplications of floats may contract to FMAs, as Triton's do.
+aligned at their last dimension. Additions and multiplications of floats may contract to FMAs and quotients are within 2 ulp (`tl.div_rn`
+rounds correctly), as Triton's do.
 """
 
 import math
@@ -14,7 +15,7 @@ from . import dtypes
 from .dtypes import float32, int1, int32, int64
 from .values import constexpr, describe, pointer, tensor
 
-CONTRACT = " fastmath<contract>"
+_FLAGS = {"add": " fastmath<contract>", "sub": " fastmath<contract>", "mul": " fastmath<contract>", "div": " fastmath<afn>"}
 _INFINITY = {"f16": "0x7C00", "bf16": "0x7F80", "f32": "0x7F800000", "f64": "0x7FF0000000000000"}
 _MINUS_INFINITY = {"f16": "0xFC00", "bf16": "0xFF80", "f32": "0xFF800000", "f64": "0xFFF0000000000000"}
 _NAN = {"f16": "0x7E00", "bf16": "0x7FC0", "f32": "0x7FC00000", "f64": "0x7FF8000000000000"}
@@ -258,7 +259,7 @@ def binary(name, a, b):
     if a.dtype.is_floating():
         if name not in _FLOAT:
             raise ProgramError(f"{describe(original[0])} {_SIGN[name]} {describe(original[1])}: needed integers")
-        return _element_wise(_FLOAT[name], *_without_fp8(a, b), fast=name in ("add", "sub", "mul"))
+        return _element_wise(_FLOAT[name], *_without_fp8(a, b), _FLAGS.get(name, ""))
     if a.dtype.is_bool() and name not in ("and", "or", "xor"):
         a, b = cast(a, int32), cast(b, int32)
     op = _INTEGER[name]
@@ -270,6 +271,14 @@ def binary(name, a, b):
         result.host = host_operation(name, *(v if isinstance(v, int) else v.host for v in original))
         result.tiled = name in ("add", "sub", "mul") and any(isinstance(v, tensor) and v.tiled for v in original)
     return result
+
+
+def divide_rounded(x, y):
+    """x / y of float32 or float64, rounded correctly."""
+    x, y = unify(operand(x), operand(y), division=True)
+    if not isinstance(x, tensor) or x.dtype not in (float32, dtypes.float64):
+        raise ProgramError(f"tl.div_rn of {describe(x)} and {describe(y)}: needed tensors of float32 or float64")
+    return _element_wise("divf", x, y)
 
 
 def _without_fp8(a, b):
@@ -294,8 +303,8 @@ def _bounds(name, a, b):
     return None
 
 
-def _element_wise(op, a, b, fast=False):
-    text = f"arith.{op} {a.handle}, {b.handle}{CONTRACT if fast else ''} : {tensor_type(a.shape, a.dtype.mlir)}"
+def _element_wise(op, a, b, flags=""):
+    text = f"arith.{op} {a.handle}, {b.handle}{flags} : {tensor_type(a.shape, a.dtype.mlir)}"
     return tensor(builder().value(text), a.dtype, a.shape)
 
 

@@ -70,10 +70,12 @@ func.func @vectors(%x: i32, %f: f32) {
 !trans = !nv.memdesc<64x64xbf16, #nv.smem<swizzle = 128, transposed = true>>
 
 // A product: fence, one instruction for each 32 bytes of K, commit. Descriptors: low word from the address (16-byte units) with the
-// leading offset in bit 16, high word constant (swizzle 128 in bits 62-63, 1024 bytes between groups of 8 rows) and out of LLVM's sight; each
+// leading offset in bit 16, what depends on the stage added last; high word constant (swizzle 128 in bits 62-63, 1024 bytes between groups of 8 rows) and out of LLVM's sight; each
 // step is 2 further.
 // The first instruction starts from zero, the next ones go on.
 // CHECK-LABEL: func.func @product
+// CHECK-SAME: %[[X:.*]]: i32
+// CHECK: %[[BASE:.*]] = llvm.mlir.addressof
 func.func @product(%x: i32) {
   %0 = nv.alloc 2 x 8192 align 1024 at 1024 : !buffer
   warp.specialize {
@@ -81,9 +83,11 @@ func.func @product(%x: i32) {
       %v = nv.view %0[%x] stride 8192 offset 0 : !buffer -> !smem
       %t = nv.memdesc.trans %v : !smem -> !trans
       // CHECK: nvvm.wgmma.fence.aligned
-      // CHECK: %[[BITS:.*]] = llvm.ptrtoint
+      // CHECK: %[[BITS:.*]] = llvm.ptrtoint %[[BASE]]
       // CHECK: %[[UNITS:.*]] = arith.shrui %[[BITS]], %c4_i32
-      // CHECK: %[[LOW:.*]] = arith.addi %[[UNITS]], %c65536_i32
+      // CHECK: %[[FIXED:.*]] = arith.addi %[[UNITS]], %c65600_i32
+      // CHECK: %[[STAGE:.*]] = arith.muli %[[X]], %c512_i32
+      // CHECK: %[[LOW:.*]] = arith.addi %[[FIXED]], %[[STAGE]]
       // CHECK: %[[D0:.*]] = llvm.inline_asm asm_dialect = att "mov.b64 $0, {$1, 1073741888};", "=l,r" %[[LOW]]
       // CHECK: %[[P0:.*]]:32 = ptx.wgmma n 64 k 16 bf16 bf16 f32 a(%[[D0]] : i64) b(%[[D0]]) -> f32
       // CHECK: arith.addi %[[D0]], %c2_i64

@@ -13,11 +13,35 @@ func.func @single(%x: f32, %y: f32) -> f32 {
   // CHECK: %[[R:.*]] = llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"(%arg1)
   // CHECK: arith.mulf %{{.*}}, %[[R]]
   %d = arith.divf %c, %y fastmath<arcp> : f32
-  // CHECK: llvm.call_intrinsic "llvm.nvvm.div.full.ftz"
+  // CHECK: llvm.call_intrinsic "llvm.nvvm.div.full"(
   %e = arith.divf %d, %y fastmath<afn> : f32
   // CHECK: arith.divf
   %f = arith.divf %e, %y : f32
   return %f : f32
+}
+
+// Quotients of one denominator share its reciprocal, scaled by a power of two where it would be subnormal or infinite.
+// CHECK-LABEL: func.func @shared
+func.func @shared(%x: f32, %y: f32, %d: f32) -> (f32, f32, f32) {
+  // CHECK: %[[A:.*]] = math.absf %arg2
+  // CHECK: arith.cmpf ogt, %[[A]]
+  // CHECK: arith.cmpf olt, %[[A]]
+  // CHECK: %[[S:.*]] = arith.select
+  // CHECK-NEXT: arith.constant
+  // CHECK: %[[S:.*]] = arith.select
+  // CHECK: %[[D:.*]] = arith.mulf %arg2, %[[S]]
+  // CHECK: %[[R:.*]] = llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"(%[[D]])
+  // CHECK: %[[P:.*]] = arith.mulf %arg0, %[[R]]
+  // CHECK: arith.mulf %[[P]], %[[S]]
+  %a = arith.divf %x, %d fastmath<afn> : f32
+  // CHECK: %[[Q:.*]] = arith.mulf %arg1, %[[R]]
+  // CHECK: arith.mulf %[[Q]], %[[S]]
+  // CHECK-NOT: intrinsic
+  %b = arith.divf %y, %d fastmath<afn> : f32
+  // One that is to be rounded correctly does not join them.
+  // CHECK: arith.divf %arg0, %arg2
+  %c = arith.divf %x, %d : f32
+  return %a, %b, %c : f32, f32, f32
 }
 
 // The argument is brought near zero before the hardware's sine.

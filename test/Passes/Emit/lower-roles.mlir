@@ -113,3 +113,58 @@ func.func @plain(%x: i32, %p: !llvm.ptr) attributes {nv.threads = 128 : i64, nv.
   }
   return
 }
+
+// -----
+
+// Threads of a warp that part at the end of a while loop's body meet before its head; where there is no body, or one thread, nothing is added.
+// CHECK-LABEL: func.func @loops
+func.func @loops(%x: i32, %p: !llvm.ptr, %b: !llvm.ptr<3>) attributes {nv.threads = 160 : i64, nv.max_registers = 255 : i64} {
+  warp.specialize {
+    warp.role @math warps(4) attributes {nv.first_warp = 0 : i64} {
+      %c0 = arith.constant 0 : i32
+      // CHECK: scf.while
+      scf.while : () -> () {
+        // CHECK: scf.while
+        scf.while : () -> () {
+          %done = nvvm.mbarrier.try_wait %b, %c0 : !llvm.ptr<3>, i32 -> i1
+          %true = arith.constant true
+          %again = arith.xori %done, %true : i1
+          scf.condition(%again)
+        } do {
+          // CHECK: } do {
+          // CHECK-NEXT: scf.yield
+          scf.yield
+        }
+        %t = llvm.load %p : !llvm.ptr -> i32
+        %more = arith.cmpi slt, %t, %x : i32
+        scf.condition(%more)
+      } do {
+        // CHECK: } do {
+        // CHECK: scf.if
+        // CHECK-NEXT: llvm.store
+        // CHECK-NEXT: }
+        // CHECK-NEXT: nvvm.bar.warp.sync %c-1_i32
+        // CHECK-NEXT: scf.yield
+        %tid = nvvm.read.ptx.sreg.tid.x : i32
+        %first = arith.cmpi eq, %tid, %c0 : i32
+        scf.if %first {
+          llvm.store %x, %p : i32, !llvm.ptr
+        }
+        scf.yield
+      }
+    }
+    // CHECK-NOT: nvvm.bar.warp.sync
+    warp.role @load warps(1) attributes {nv.first_warp = 4 : i64} {
+      scf.while : () -> () {
+        %t = llvm.load %p : !llvm.ptr -> i32
+        %more = arith.cmpi slt, %t, %x : i32
+        scf.condition(%more)
+      } do {
+        llvm.store %x, %p : i32, !llvm.ptr
+        scf.yield
+      }
+    }
+  }
+  // CHECK: return
+  return
+}

@@ -118,3 +118,28 @@ func.func @narrow_copy(%p: i64, %s: !nv.memdesc<32x32xbf16, #nv.smem<swizzle = 6
   }
   return
 }
+
+// -----
+
+#line = #nv.blocked<[8], [32], [4], [0]>
+
+// One comparison for each group of equal elements that a thread holds, and an integer widening of bf16.
+// CHECK-LABEL: func.func @equal
+func.func @equal(%p: i64, %n: i32) {
+  warp.specialize {
+    warp.role @main warps(4) attributes {nv.first_warp = 0 : i64} {
+      %i = nv.index dim(0) : tensor<2048xi32, #line>
+      %l = nv.splat %n : i32 -> tensor<2048xi32, #line>
+      // CHECK-COUNT-2: arith.cmpi slt
+      // CHECK-NOT: arith.cmpi
+      %m = arith.cmpi slt, %i, %l {nv.equal = array<i64: 8>} : tensor<2048xi32, #line>
+      // CHECK-COUNT-2: ld.global.v4.b32
+      %b = nv.global_load %p[%i] mask(%m : tensor<2048xi1, #line>) {nv.run = array<i64: 0, 8>} : tensor<2048xi32, #line> -> tensor<2048xbf16, #line>
+      // CHECK-COUNT-16: arith.shli {{.*}} : i32
+      // CHECK-NOT: arith.extf
+      %f = arith.extf %b : tensor<2048xbf16, #line> to tensor<2048xf32, #line>
+      nv.global_store %f to %p[%i] mask(%m : tensor<2048xi1, #line>) {nv.run = array<i64: 0, 4>} : tensor<2048xf32, #line>, tensor<2048xi32, #line>
+    }
+  }
+  return
+}

@@ -67,6 +67,59 @@ func.func @roles(%a: !nv.memdesc<128x64xbf16>, %bt: !nv.memdesc<64x64xbf16>) {
 
 // -----
 
+!b = !warp.buffer<1 x [128x64xf32], tmem>
+!d = !nv.memdesc<128x64xf32, tmem>
+!p = !nv.memdesc<128x32xf32, tmem>
+
+// A read of other columns, or of another slot, does not wait for a store; in a loop the columns are not known.
+// CHECK-LABEL: func.func @apart
+func.func @apart(%n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c32 = arith.constant 32 : i32
+  %buffer = warp.buffer : !b
+  %free = warp.ring released %buffer : !b
+  %other = warp.buffer : !b
+  %ring = warp.ring released %other : !b
+  warp.specialize {
+    warp.role @math warps(4) {
+      %t = warp.acquire %free
+      %d = warp.slot %t : !d
+      %u = warp.acquire %ring
+      %e = warp.slot %u : !d
+      %l = nv.memdesc.slice %d[%c0, %c0] : !d -> !p
+      %r = nv.memdesc.slice %d[%c0, %c32] : !d -> !p
+      // CHECK: %[[X:.*]] = nv.tmem.load
+      // CHECK-NEXT: nv.tmem.wait_load %[[X]]
+      // CHECK-NEXT: nv.tmem.store
+      // CHECK-NEXT: %[[Y:.*]] = nv.tmem.load
+      // CHECK-NEXT: nv.tmem.wait_load %[[Y]]
+      // CHECK-NEXT: nv.tmem.store
+      // CHECK-NEXT: %[[Z:.*]] = nv.tmem.load
+      // CHECK-NEXT: nv.tmem.wait_load %[[Z]]
+      // CHECK-NEXT: nv.tmem.store
+      %x = nv.tmem.load %l : !p -> tensor<128x32xf32>
+      nv.tmem.store %x to %l : tensor<128x32xf32>, !p
+      %y = nv.tmem.load %r : !p -> tensor<128x32xf32>
+      nv.tmem.store %y to %r : tensor<128x32xf32>, !p
+      %z = nv.tmem.load %e : !d -> tensor<128x64xf32>
+      nv.tmem.store %z to %e : tensor<128x64xf32>, !d
+      // CHECK: scf.for
+      // CHECK: nv.tmem.wait_store
+      // CHECK-NEXT: nv.tmem.load
+      scf.for %i = %c0 to %n step %c32 : i32 {
+        %m = nv.memdesc.slice %d[%c0, %i] : !d -> !p
+        %v = nv.tmem.load %m : !p -> tensor<128x32xf32>
+        nv.tmem.store %v to %m : tensor<128x32xf32>, !p
+      }
+      warp.release %t to %free generic
+      warp.release %u to %ring generic
+    }
+  }
+  return
+}
+
+// -----
+
 !b = !warp.buffer<2 x [128x64xf32], tmem>
 !d = !nv.memdesc<128x64xf32, tmem>
 

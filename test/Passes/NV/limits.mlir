@@ -165,6 +165,17 @@ func.func @named_barriers() {
 
 // -----
 
+// Orders take theirs from the end.
+func.func @named_barriers_and_order() attributes {nv.order_barriers = 2 : i64} {
+  // expected-error@+1 {{named barriers: expected at most 13 replicas that meet, found 14}}
+  warp.specialize {
+    warp.role @math warps(1) replicas(14) { nv.named_barrier }
+  }
+  return
+}
+
+// -----
+
 // expected-error@+1 {{cluster size: expected 1 to 8 CTAs (16 need a non-portable launch), found 16}}
 func.func @cluster() attributes {warp.launch = #warp.launch<cluster = 16>} { return }
 

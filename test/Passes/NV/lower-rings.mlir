@@ -171,14 +171,43 @@ func.func @per_replica(%stage: i32, %phase: i32) {
 
 // -----
 
-// Turns: the barrier of replica r completes when the four warps of replica r - 1 pass.
+// Turns of whole warps are hardware barriers: replica r waits in its own, where the threads of replica r - 1 count too; the last replica
+// gives the first turn.
 // CHECK-LABEL: func.func @order
+// CHECK-SAME: attributes {nv.order_barriers = 3 : i64}
 func.func @order(%phase: i32) {
-  // CHECK: %[[TURN:.*]] = nv.alloc 3 x 8 align 8
-  // CHECK-NEXT: nv.mbarrier.init %[[TURN]] stages 3 arrivals 4
+  // CHECK-NOT: nv.mbarrier
+  // CHECK: warp.role @math
   %turn = warp.order 3
   warp.specialize {
     warp.role @math warps(4) replicas(3) {
+      // CHECK: %[[R:.*]] = warp.replica_index
+      // CHECK-NEXT: %[[LAST:.*]] = arith.cmpi eq, %[[R]], %c2_i32
+      // CHECK-NEXT: scf.if %[[LAST]] {
+      // CHECK-NEXT: nvvm.barrier.arrive id = %c13_i32 number_of_threads = %c256_i32
+      // CHECK-NEXT: }
+      // CHECK: %[[MINE:.*]] = arith.addi %[[R]], %c13_i32
+      // CHECK-NEXT: nvvm.barrier id = %[[MINE]] number_of_threads = %c256_i32
+      warp.await %turn at(%phase)
+      // CHECK-NEXT: %[[NEXT:.*]] = arith.addi %[[R]], %c14_i32
+      // CHECK-NEXT: %[[THEIRS:.*]] = arith.select %[[LAST]], %c13_i32, %[[NEXT]]
+      // CHECK-NEXT: nvvm.barrier.arrive id = %[[THEIRS]] number_of_threads = %c256_i32
+      warp.pass %turn
+    }
+  }
+  return
+}
+
+// -----
+
+// Turns of single threads are mbarriers: the one of replica r completes when replica r - 1 passes.
+// CHECK-LABEL: func.func @order_of_threads
+func.func @order_of_threads(%phase: i32) {
+  // CHECK: %[[TURN:.*]] = nv.alloc 3 x 8 align 8
+  // CHECK-NEXT: nv.mbarrier.init %[[TURN]] stages 3 arrivals 1
+  %turn = warp.order 3
+  warp.specialize {
+    warp.role @copy warps(1) replicas(3) {
       // CHECK: %[[R:.*]] = warp.replica_index
       // CHECK-NEXT: %[[MINE:.*]] = nv.barrier_at %[[TURN]][%[[R]]]
       // CHECK-NEXT: nv.mbarrier.wait %[[MINE]], %{{.*}}

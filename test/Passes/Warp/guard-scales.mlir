@@ -154,3 +154,70 @@ func.func @empty_rows(%n: i32, %scale: f32, %p: i64) {
   }
   return
 }
+
+// -----
+
+!b = !warp.buffer<1 x [128x128xf32], tmem>
+!d = !nv.memdesc<128x128xf32, tmem>
+!t = tensor<128x128xf32>
+!r = tensor<128xf32>
+
+// A sum that stays in tensor memory is neither read nor written where all factors are one.
+// CHECK-LABEL: @in_place
+// CHECK: %[[POWER:.*]] = arith.subf
+// CHECK: %[[FACTOR:.*]] = math.exp2 %[[POWER]]
+// CHECK: %[[TOKEN:.*]] = warp.acquire
+// CHECK: %[[SLOT:.*]] = warp.slot
+// CHECK-NOT: nv.tmem.load
+// CHECK: %[[DIFFERS:.*]] = arith.cmpf une, %[[POWER]]
+// CHECK: %[[ANY:.*]] = nv.warp_any %[[DIFFERS]]
+// CHECK: scf.if %[[ANY]] {
+// CHECK-NEXT: %[[SPREAD:.*]] = nv.broadcast %[[FACTOR]] dim(1)
+// CHECK-NEXT: %[[X:.*]] = nv.tmem.load %[[SLOT]]
+// CHECK-NEXT: %[[Y:.*]] = arith.mulf %[[X]], %[[SPREAD]]
+// CHECK-NEXT: nv.tmem.store %[[Y]] to %[[SLOT]]
+// CHECK-NEXT: }
+// CHECK-NEXT: warp.release
+//
+// Not what is read of it besides.
+// CHECK: warp.slot
+// CHECK: nv.tmem.load
+// CHECK: arith.mulf
+// CHECK-NOT: scf.if
+// CHECK: nv.tmem.store
+func.func @in_place(%n: i32, %p: i64) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %buffer = warp.buffer : !b
+  %free = warp.ring released %buffer : !b
+  %ready = warp.ring %buffer : !b
+  warp.specialize {
+    warp.role @math warps(4) {
+      %m0 = arith.constant dense<0xFF800000> : !r
+      %at = nv.index dim(0) : tensor<128xi64>
+      scf.for %i = %c0 to %n step %c1 iter_args(%m = %m0) -> (!r) : i32 {
+        %x = nv.global_load %p[%at] : tensor<128xi64> -> !r
+        %new = arith.maxnumf %m, %x : !r
+        %power = arith.subf %m, %new : !r
+        %f = math.exp2 %power : !r
+        %fs = nv.broadcast %f dim(1) : !r -> !t
+        %t = warp.acquire %free
+        %d = warp.slot %t : !d
+        %c = nv.tmem.load %d : !d -> !t
+        %y = arith.mulf %c, %fs : !t
+        nv.tmem.store %y to %d : !t, !d
+        warp.release %t to %ready generic
+        %u = warp.acquire %free
+        %e = warp.slot %u : !d
+        %v = nv.tmem.load %e : !d -> !t
+        %w = arith.mulf %v, %fs : !t
+        nv.tmem.store %w to %e : !t, !d
+        %row = nv.reduce add %v dim(1) : !t -> !r
+        nv.global_store %row to %p[%at] : !r, tensor<128xi64>
+        warp.release %u to %ready generic
+        scf.yield %new : !r
+      }
+    }
+  }
+  return
+}

@@ -165,6 +165,162 @@ func.func @two_uses(%A: !tile.desc<64x64xbf16>, %C: !tile.desc<64x64xf32>, %D: !
 
 // -----
 
+// A sum that may have no products starts from what math writes, and is the mma role's for the loop.
+// TMEM-LABEL: func.func @from_start
+// TMEM: %[[ACC:.*]] = warp.buffer : <1 x [64x32xf32], tmem>
+// TMEM: %[[FREE:.*]] = warp.ring released %[[ACC]]
+// TMEM: %[[READY:.*]] = warp.ring %[[ACC]]
+// TMEM: %[[FULL:.*]] = warp.ring %[[ACC]]
+// TMEM: %[[W:.*]] = warp.acquire %[[FREE]] {warp.in = "math"}
+// TMEM: nv.tmem.store %{{.*}} {warp.in = "math"}
+// TMEM: warp.release %[[W]] to %[[READY]] generic {warp.in = "math"}
+// TMEM: %[[T:.*]] = warp.acquire %[[READY]] {warp.in = "mma"}
+// TMEM: scf.for
+// TMEM-NOT: warp.in = "math"
+// TMEM: nv.tcgen05.mma
+// TMEM-NOT: warp.in = "math"
+// TMEM: warp.release %[[T]] to %[[FULL]] tcgen05 {warp.in = "mma"}
+// TMEM: %[[R:.*]] = warp.acquire %[[FULL]] {warp.in = "math"}
+// TMEM: nv.tmem.load
+// TMEM: warp.release %[[R]] to %[[FREE]] generic {warp.in = "math"}
+func.func @from_start(%A: !tile.desc<64x64xbf16>, %B: !tile.desc<64x32xbf16>, %D: i64 {tile.pointer = f32}, %k: i32, %p: tensor<64x32xi32>)
+    attributes {tile.kernel} {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %zero = arith.constant dense<0.0> : tensor<64x32xf32>
+  %sum = scf.for %i = %c0 to %k step %c64 iter_args(%acc = %zero) -> tensor<64x32xf32> : i32 {
+    %a = tile.load %A[%c0, %i] : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+    %b = tile.load %B[%i, %c0] : !tile.desc<64x32xbf16> -> tensor<64x32xbf16>
+    %d = tile.dot %a, %b acc(%acc) : tensor<64x64xbf16>, tensor<64x32xbf16> -> tensor<64x32xf32>
+    scf.yield %d : tensor<64x32xf32>
+  }
+  tile.scatter %sum to %D[%p] : tensor<64x32xf32>, tensor<64x32xi32>
+  return
+}
+
+// -----
+
+// A sum that element-wise code changes between products stays in tensor memory: math has its turn each iteration, and every
+// ring is passed once a round; the first round passes the start through mma.
+// TMEM-LABEL: func.func @decayed
+// TMEM: %[[ACC:.*]] = warp.buffer : <1 x [64x32xf32], tmem>
+// TMEM: %[[FREE:.*]] = warp.ring released %[[ACC]]
+// TMEM: %[[READY:.*]] = warp.ring %[[ACC]]
+// TMEM: %[[FULL:.*]] = warp.ring %[[ACC]]
+// TMEM: %[[W:.*]] = warp.acquire %[[FREE]] {warp.in = "math"}
+// TMEM: nv.tmem.store
+// TMEM: warp.release %[[W]] to %[[READY]] generic {warp.in = "math"}
+// TMEM: %[[P:.*]] = warp.acquire %[[READY]] {warp.in = "mma"}
+// TMEM-NEXT: warp.release %[[P]] to %[[FULL]] tcgen05 {warp.in = "mma"}
+// TMEM: scf.for
+// TMEM: %[[H:.*]] = warp.acquire %[[FULL]] {warp.in = "math"}
+// TMEM-NEXT: warp.release %[[H]] to %[[FREE]] generic {warp.in = "math"}
+// TMEM-NEXT: %[[O:.*]] = warp.acquire %[[FREE]] {warp.in = "math"}
+// TMEM-NEXT: %[[S:.*]] = warp.slot %[[O]]
+// TMEM-NEXT: %[[X:.*]] = nv.tmem.load %[[S]]
+// TMEM-NEXT: %[[Y:.*]] = arith.mulf %[[X]]
+// TMEM-NEXT: nv.tmem.store %[[Y]] to %[[S]]
+// TMEM-NEXT: warp.release %[[O]] to %[[READY]] generic {warp.in = "math"}
+// TMEM-NEXT: %[[M:.*]] = warp.acquire %[[READY]] {warp.in = "mma"}
+// TMEM: nv.tcgen05.mma
+// TMEM: warp.release %[[M]] to %[[FULL]] tcgen05 {warp.in = "mma"}
+// TMEM: }
+// TMEM: warp.acquire %[[FULL]] {warp.in = "math"}
+// TMEM: nv.tmem.load
+func.func @decayed(%A: !tile.desc<64x64xbf16>, %B: !tile.desc<64x32xbf16>, %D: i64 {tile.pointer = f32}, %k: i32, %p: tensor<64x32xi32>,
+                   %decay: f32) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %zero = arith.constant dense<0.0> : tensor<64x32xf32>
+  %sum = scf.for %i = %c0 to %k step %c64 iter_args(%acc = %zero) -> tensor<64x32xf32> : i32 {
+    %f = nv.splat %decay : f32 -> tensor<64x32xf32>
+    %less = arith.mulf %acc, %f : tensor<64x32xf32>
+    %a = tile.load %A[%c0, %i] : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+    %b = tile.load %B[%i, %c0] : !tile.desc<64x32xbf16> -> tensor<64x32xbf16>
+    %d = tile.dot %a, %b acc(%less) : tensor<64x64xbf16>, tensor<64x32xbf16> -> tensor<64x32xf32>
+    scf.yield %d : tensor<64x32xf32>
+  }
+  tile.scatter %sum to %D[%p] : tensor<64x32xf32>, tensor<64x32xi32>
+  return
+}
+
+// -----
+
+// What something else reads between products goes through registers.
+// TMEM-LABEL: func.func @watched
+// TMEM: scf.for
+// TMEM: nv.tmem.store
+// TMEM: nv.tcgen05.mma
+// TMEM: nv.tmem.load
+// TMEM: scf.yield
+func.func @watched(%A: !tile.desc<64x64xbf16>, %B: !tile.desc<64x32xbf16>, %D: i64 {tile.pointer = f32}, %k: i32, %p: tensor<64x32xi32>,
+                   %q: tensor<64xi32>) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %zero = arith.constant dense<0.0> : tensor<64x32xf32>
+  %sum = scf.for %i = %c0 to %k step %c64 iter_args(%acc = %zero) -> tensor<64x32xf32> : i32 {
+    %a = tile.load %A[%c0, %i] : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+    %b = tile.load %B[%i, %c0] : !tile.desc<64x32xbf16> -> tensor<64x32xbf16>
+    %row = nv.reduce add %acc dim(1) : tensor<64x32xf32> -> tensor<64xf32>
+    tile.scatter %row to %D[%q] : tensor<64xf32>, tensor<64xi32>
+    %d = tile.dot %a, %b acc(%acc) : tensor<64x64xbf16>, tensor<64x32xbf16> -> tensor<64x32xf32>
+    scf.yield %d : tensor<64x32xf32>
+  }
+  tile.scatter %sum to %D[%p] : tensor<64x32xf32>, tensor<64x32xi32>
+  return
+}
+
+// -----
+
+// A result leaves in pieces of `epilogue` columns through a ring of `buffers` slots. What all tiles of a row read again is evicted
+// last under `keep = "rows"`; what changes from tile to tile of the row streams through.
+// CHECK-LABEL: func.func @schedule_fields
+// CHECK: warp.buffer per_replica : <2 x [64x32xbf16]>
+// CHECK: nv.tma.load %arg0[{{.*}}] to %{{.*}} cache(evict_last)
+// CHECK: nv.tma.load %arg1[{{.*}}] to %{{.*}} cache(evict_first)
+// CHECK-COUNT-2: warp.store {{.*}} : tensor<64x32xbf16>
+// CHECK-NOT: warp.store
+func.func @schedule_fields(%A: !tile.desc<64x64xbf16>, %B: !tile.desc<64x64xbf16>, %D: !tile.desc<64x64xbf16>, %n: i32)
+    attributes {tile.kernel, tile.schedule = #tile.schedule<keep = "rows", buffers = 2, epilogue = 32>} {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  tile.for_each_tile (%i, %j) in (%n, %n) {
+    %row = arith.muli %i, %c64 : i32
+    %column = arith.muli %j, %c64 : i32
+    %sum = scf.for %k = %c0 to %n step %c64 iter_args(%acc = %zero) -> tensor<64x64xf32> : i32 {
+      %a = tile.load %A[%row, %k] : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+      %b = tile.load %B[%k, %column] : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+      %d = tile.dot %a, %b acc(%acc) : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+      scf.yield %d : tensor<64x64xf32>
+    }
+    %c = arith.truncf %sum : tensor<64x64xf32> to tensor<64x64xbf16>
+    tile.store %c to %D[%row, %column] : tensor<64x64xbf16>, !tile.desc<64x64xbf16>
+  }
+  return
+}
+
+// -----
+
+// By columns it is the other operand.
+// CHECK-LABEL: func.func @keep_columns
+// CHECK: nv.tma.load %arg0[{{.*}}] to %{{.*}} cache(evict_first)
+// CHECK: nv.tma.load %arg1[{{.*}}] to %{{.*}} cache(evict_last)
+func.func @keep_columns(%A: !tile.desc<64x64xbf16>, %B: !tile.desc<64x64xbf16>, %D: !tile.desc<64x64xf32>, %n: i32)
+    attributes {tile.kernel, tile.schedule = #tile.schedule<keep = "columns">} {
+  %c0 = arith.constant 0 : i32
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  tile.for_each_tile (%i, %j) in (%n, %n) {
+    %a = tile.load %A[%i, %c0] : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+    %b = tile.load %B[%c0, %j] : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+    %d = tile.dot %a, %b acc(%zero) : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+    tile.store %d to %D[%i, %j] : tensor<64x64xf32>, !tile.desc<64x64xf32>
+  }
+  return
+}
+
+// -----
+
 // What threads write for a product travels as a copy does; the ring's release is generic.
 // CHECK-LABEL: func.func @pointers
 // CHECK: %[[AB:.*]] = warp.buffer : <1 x [64x64xbf16, 64x32xbf16]>

@@ -110,3 +110,13 @@ func.func @forced(%x: i64 {tile.pointer = f32}) attributes {tile.kernel, tile.sc
   tile.scatter %v to %x[%i] : tensor<256xf32>, tensor<256xi32>
   return
 }
+
+// -----
+
+// expected-error @+1 {{schedule: keep expected a loop over tiles that loads through descriptors, found none}}
+func.func @nothing_to_keep(%x: i64 {tile.pointer = f32}) attributes {tile.kernel, tile.schedule = #tile.schedule<keep = "rows">} {
+  %i = tile.iota : tensor<256xi32>
+  %v = tile.gather %x[%i] : tensor<256xi32> -> tensor<256xf32>
+  tile.scatter %v to %x[%i] : tensor<256xf32>, tensor<256xi32>
+  return
+}

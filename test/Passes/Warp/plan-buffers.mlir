@@ -71,6 +71,28 @@ func.func @sums() attributes {tile.kernel, tile.schedule = #tile.schedule<use = 
 
 // -----
 
+// A role that issues products has registers for their descriptors; narrow roles share a warpgroup, so all have as many.
+// CHECK-LABEL: func.func @issuer
+// CHECK: warp.role @math warps(4) registers(240)
+// CHECK: warp.role @load warps(1) registers(80)
+// CHECK: warp.role @mma warps(1) registers(80)
+func.func @issuer(%a: !nv.memdesc<128x64xbf16>, %b: !nv.memdesc<64x64xbf16>, %d: !nv.memdesc<128x64xf32, tmem>)
+    attributes {tile.kernel, tile.schedule = #tile.schedule<use = "cooperative">} {
+  %true = arith.constant true
+  warp.specialize {
+    warp.role @math warps(4) {
+    }
+    warp.role @load warps(1) {
+    }
+    warp.role @mma warps(1) {
+      nv.tcgen05.mma %a, %b, %d accumulate(%true) : !nv.memdesc<128x64xbf16>, !nv.memdesc<64x64xbf16>, !nv.memdesc<128x64xf32, tmem>
+    }
+  }
+  return
+}
+
+// -----
+
 // expected-error @+1 {{tensor memory: need 576 columns, have 512; use smaller tiles}}
 func.func @too_wide() attributes {tile.kernel, tile.schedule = #tile.schedule<use = "cooperative">} {
   %d = warp.buffer : !warp.buffer<1 x [128x256xf32], tmem>

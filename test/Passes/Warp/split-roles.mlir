@@ -73,10 +73,10 @@ func.func @three(%A: !tile.desc<1x64x64xf32>, %D: !tile.desc<1x64x64xf32>, %x: i
 
 // -----
 
-// What to load may not depend on what was loaded.
+// What to load depends on what was loaded: the role that reduces it sends the value, the other one takes it.
+// CHECK-LABEL: func.func @chased
 func.func @chased(%A: !tile.desc<64x64xi32>, %D: !tile.desc<64x64xi32>, %n: i32) attributes {tile.kernel} {
   %c0 = arith.constant 0 : i32
-  // expected-error @+1 {{in role 'math': expected its value to be used by that role only, found it needed by role 'load'}}
   %a = tile.load %A[%c0, %c0] : !tile.desc<64x64xi32> -> tensor<64x64xi32>
   %p = nv.warp_any %a : tensor<64x64xi32>
   %at = arith.extui %p : i1 to i32

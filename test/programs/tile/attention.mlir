@@ -1,5 +1,6 @@
 // REQUIRES: ptxas
 // RUN: kernel-opt %s --target=sm_90a --emit=ptx --werror-ptxas -o %t.ptx
+// RUN: kernel-opt %s --target=sm_100a --emit=ptx --werror-ptxas -o %t.100.ptx
 //
 // Attention forward: O = softmax(scale * Q K^T) V and its log-sum-exp, head dimension 128, in bf16. q, k, v, o are [B, S, H, 128],
 // lse [B, H, S] in fp32; scale includes log2(e). Key tiles are walked from the last to the first, so that only the first one taken

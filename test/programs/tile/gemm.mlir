@@ -1,5 +1,6 @@
 // REQUIRES: ptxas
 // RUN: kernel-opt %s --target=sm_90a --emit=ptx --werror-ptxas -o %t.ptx
+// RUN: kernel-opt %s --target=sm_100a --emit=ptx --werror-ptxas -o %t.100.ptx
 //
 // C[M, N] = A[M, K] * B[N, K]^T in bf16.
 

@@ -1,5 +1,6 @@
 // REQUIRES: ptxas
 // RUN: kernel-opt %s --target=sm_90a --emit=ptx --werror-ptxas -o %t.ptx
+// RUN: kernel-opt %s --target=sm_100a --emit=ptx --werror-ptxas -o %t.100.ptx
 //
 // Two chained products with an activation between: Y = gelu(X W1^T) W2^T, W1 [F, 64], W2 [64, F].
 func.func @mlp(%X: !tile.desc<128x64xbf16>, %W1: !tile.desc<64x64xbf16>, %W2: !tile.desc<64x64xbf16>, %Y: !tile.desc<128x64xbf16>,

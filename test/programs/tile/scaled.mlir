@@ -1,5 +1,6 @@
 // REQUIRES: ptxas
 // RUN: kernel-opt %s --target=sm_90a --emit=ptx --werror-ptxas -o %t.ptx
+// RUN: kernel-opt %s --target=sm_100a --emit=ptx --werror-ptxas -o %t.100.ptx
 //
 // A product whose operand A is made in registers: Y = (X * s) W^T, s a row scale read through a pointer.
 func.func @scaled(%X: !tile.desc<128x64xbf16>, %W: !tile.desc<128x64xbf16>, %S: i64 {tile.pointer = f32}, %Y: !tile.desc<128x128xf32>,

@@ -1,5 +1,6 @@
 // REQUIRES: ptxas
 // RUN: kernel-opt %s --target=sm_90a --emit=ptx --werror-ptxas -o %t.ptx
+// RUN: kernel-opt %s --target=sm_100a --emit=ptx --werror-ptxas -o %t.100.ptx
 //
 // A copy loop with element-wise work: Y = X * X + 1.
 func.func @square(%X: !tile.desc<64x64xf32>, %Y: !tile.desc<64x64xf32>, %rows: i32, %columns: i32) attributes {tile.kernel} {

@@ -1,5 +1,6 @@
 // REQUIRES: ptxas
 // RUN: kernel-opt %s --target=sm_90a --emit=ptx --werror-ptxas -o %t.ptx
+// RUN: kernel-opt %s --target=sm_100a --emit=ptx --werror-ptxas -o %t.100.ptx
 //
 // Two independent sums over one pass: D1 = A B^T and D2 = A C^T (shared loads of A).
 func.func @twice(%A: !tile.desc<128x64xbf16>, %B: !tile.desc<64x64xbf16>, %C: !tile.desc<64x64xbf16>, %D1: !tile.desc<128x64xf32>,

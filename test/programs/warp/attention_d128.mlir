@@ -1,8 +1,8 @@
 // Attention forward, head dimension 128: O = softmax(scale * Q K^T) V and its log-sum-exp. q, k, v, o are [B, S, H, 128] in bf16, lse [B, H, S]
 // in fp32. Tiles of 128 query rows over two math warpgroups of 64; key tiles of 128, last first, so that only the first one taken
 // can be ragged. While the softmax of S(j+1) runs, PV(j) is in flight: QK(j+1) and PV(j) are issued together, the softmax starts
-// with the rows that each thread holds first, and the wait for PV(j) is pinned behind a quarter of the second rows' exponentials.
-// O is rescaled only where a row maximum of the warp grew.
+// with the rows that each thread holds first, and the wait for PV(j) is pinned behind the first 24 columns of the second rows'.
+// O is rescaled only where a row maximum of the warp grew; the vote on it is taken before that wait. Warpgroups issue products in turn.
 // pairs: B * H; tiles: query tiles of a sequence; scale includes log2(e).
 
 !tile = !nv.memdesc<128x128xbf16>
@@ -11,8 +11,8 @@
 !kv = !warp.buffer<2 x [128x128xbf16]>
 !s = tensor<64x128xf32>
 !half = tensor<32x128xf32>
-!part = tensor<32x32xf32>
-!rest = tensor<32x96xf32>
+!part = tensor<32x24xf32>
+!rest = tensor<32x104xf32>
 !row = tensor<32xf32>
 !sum = tensor<32x8xf32>
 
@@ -38,6 +38,7 @@ func.func @attention(%Q: !box, %K: !box, %V: !box, %O: !tile.desc<1x64x1x128xbf1
   %v_ready = warp.ring %vbuf : !kv
   %obuf = warp.buffer per_replica : !warp.buffer<1 x [64x128xbf16]>
   %staged = warp.ring released %obuf : !warp.buffer<1 x [64x128xbf16]>
+  %turns = warp.order 2
 
   warp.specialize {
     warp.role @math warps(4) replicas(2) registers(240) {
@@ -103,10 +104,12 @@ func.func @attention(%Q: !box, %K: !box, %V: !box, %O: !tile.desc<1x64x1x128xbf1
           %tk = warp.acquire %k_ready
           %k = warp.slot %tk : !tile
           %kt = nv.memdesc.trans %k : !tile -> !tile
+          warp.await %turns
           %sn0 = nv.wgmma %q, %kt : tensor<64x128xbf16>, !tile -> !s
           %tv = warp.acquire %v_ready
           %v = warp.slot %tv : !tile
           %on0 = nv.wgmma %pc, %v acc(%oc) : tensor<64x128xbf16>, !tile -> !s
+          warp.pass %turns
           %sn = nv.wgmma.wait %sn0 pending(1) : !s
           warp.release %tk to %k_free wgmma
           %sa = nv.row_slot %sn 0 of 2 : !s -> !half
@@ -135,17 +138,20 @@ func.func @attention(%Q: !box, %K: !box, %V: !box, %O: !tile.desc<1x64x1x128xbf1
           %ya = nv.fold add %ea : !half -> !sum
           %sumna = arith.addf %ra, %ya : !sum
 
-          // A quarter of the second rows' exponentials, then the wait for PV(j).
+          // The first 24 columns of the second rows' exponentials and their factor, then the wait for PV(j).
           %sb0 = nv.extract %sb[0, 0] : !half -> !part
           %nbp = nv.broadcast %nb dim(1) : !row -> !part
           %xb0 = math.fma %sb0, %scale_p, %nbp : !part
           %eb0 = math.exp2 %xb0 : !part
           %yb0 = nv.fold add %eb0 : !part -> !sum
-          %started = arith.addf %sumna, %yb0 : !sum
-          %on1 = nv.wgmma.wait %on0 pending(0) after(%started : !sum) : !s
-          warp.release %tv to %v_free wgmma
           %grew = nv.join_row_slots %grewa, %grewb : tensor<32xi1>, tensor<32xi1> -> tensor<64xi1>
           %any = nv.warp_any %grew : tensor<64xi1>
+          %fbb = nv.broadcast %fb dim(1) : !row -> !sum
+          %rb = arith.mulf %sumb, %fbb : !sum
+          %rb1 = arith.addf %rb, %yb0 : !sum
+          %started = arith.addf %sumna, %rb1 : !sum
+          %on1 = nv.wgmma.wait %on0 pending(0) after(%started : !sum) : !s
+          warp.release %tv to %v_free wgmma
           %on = scf.if %any -> !s {
             %f = nv.join_row_slots %fa, %fb : !row, !row -> tensor<64xf32>
             %fx = nv.broadcast %f dim(1) : tensor<64xf32> -> !s
@@ -154,22 +160,19 @@ func.func @attention(%Q: !box, %K: !box, %V: !box, %O: !tile.desc<1x64x1x128xbf1
           } else {
             scf.yield %on1 : !s
           }
-          %sb1 = nv.extract %sb[0, 32] : !half -> !rest
+          %sb1 = nv.extract %sb[0, 24] : !half -> !rest
           %nbr = nv.broadcast %nb dim(1) : !row -> !rest
           %xb1 = math.fma %sb1, %scale_r, %nbr : !rest
           %eb1 = math.exp2 %xb1 : !rest
-          %fbb = nv.broadcast %fb dim(1) : !row -> !sum
-          %rb = arith.mulf %sumb, %fbb : !sum
-          %rb1 = arith.addf %rb, %yb0 : !sum
           %yb1 = nv.fold add %eb1 : !rest -> !sum
           %sumnb = arith.addf %rb1, %yb1 : !sum
           %ea0 = nv.extract %ea[0, 0] : !half -> !part
-          %ea1 = nv.extract %ea[0, 32] : !half -> !rest
-          %en0 = nv.join_row_slots %ea0, %eb0 : !part, !part -> tensor<64x32xf32>
-          %en1 = nv.join_row_slots %ea1, %eb1 : !rest, !rest -> tensor<64x96xf32>
-          %pn0 = arith.truncf %en0 : tensor<64x32xf32> to tensor<64x32xbf16>
-          %pn1 = arith.truncf %en1 : tensor<64x96xf32> to tensor<64x96xbf16>
-          %pn = nv.concat %pn0, %pn1 dim(1) : tensor<64x32xbf16>, tensor<64x96xbf16> -> tensor<64x128xbf16>
+          %ea1 = nv.extract %ea[0, 24] : !half -> !rest
+          %en0 = nv.join_row_slots %ea0, %eb0 : !part, !part -> tensor<64x24xf32>
+          %en1 = nv.join_row_slots %ea1, %eb1 : !rest, !rest -> tensor<64x104xf32>
+          %pn0 = arith.truncf %en0 : tensor<64x24xf32> to tensor<64x24xbf16>
+          %pn1 = arith.truncf %en1 : tensor<64x104xf32> to tensor<64x104xbf16>
+          %pn = nv.concat %pn0, %pn1 dim(1) : tensor<64x24xbf16>, tensor<64x104xbf16> -> tensor<64x128xbf16>
           scf.yield %on, %pn, %ma, %mb, %sumna, %sumnb : !s, tensor<64x128xbf16>, !row, !row, !sum, !sum
         }
 

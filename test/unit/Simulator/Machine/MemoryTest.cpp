@@ -87,6 +87,26 @@ TEST(Memory, Atomics) {
   EXPECT_EQ(o.out[0], 132u + 31 + 496);
 }
 
+// As an H200 does (cases atom_float and red_vector): global memory flushes subnormals, shared does
+// not.
+TEST(Memory, AtomicsFlushSubnormalsInGlobalMemoryOnly) {
+  for (bool shared : {false, true}) {
+    KernelSetup s;
+    s.shared = 16;
+    s.in = {0x80800001};
+    s.block = {1, 1, 1};
+    Outcome o =
+        run(std::string("mov.b32 %r1, 0x807FFFFF; mov.b32 %f1, %r1; mov.b64 %rd3, smem; "
+                        "cvta.shared.u64 %rd2, %rd3;\n"
+                        "ld.global.u32 %r2, [%in]; st.shared.u32 [smem], %r2;\n") +
+                (shared ? "" : "mov.b64 %rd2, %in;\n") +
+                "atom.add.f32 %f2, [%rd2], %f1; ld.u32 %r3, [%rd2]; st.global.u32 [%out], %r3;",
+            s);
+    EXPECT_TRUE(o.found.empty()) << o.text();
+    EXPECT_EQ(o.out[0], shared ? 0x81000000u : 0x80800001u);
+  }
+}
+
 TEST(Memory, TwoCtasWritingOneWordIsARace) {
   KernelSetup s;
   s.grid = {2, 1, 1};

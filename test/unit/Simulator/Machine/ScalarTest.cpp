@@ -54,6 +54,19 @@ TEST(Integer, Bits) {
   EXPECT_EQ(lane0("bfe.u32 %d, %a, 4, 8;", 0xABCD), 0xBCu);
   EXPECT_EQ(lane0("bfe.s32 %d, %a, 4, 8;", 0xABCD), 0xFFFFFFBCu);
   EXPECT_EQ(lane0("bfe.s32 %d, %a, 28, 8;", 0x90000000), 0xFFFFFFF9u);
+  // 64 bits: positions and lengths above 63 are as 64 (H200, case int64); 32 bits: modulo 256.
+  auto bfe64 = [](const char *type, uint32_t at, uint32_t length) {
+    return lane0(std::string("mov.b64 %rd9, 0x8123456789ABCDEF; bfe.") + type +
+                     " %rd9, %rd9, %a, %b; cvt.u32.u64 %d, %rd9;",
+                 at, length);
+  };
+  EXPECT_EQ(bfe64("u64", 8, 0x1F0B), 0x6789ABCDu);
+  EXPECT_EQ(bfe64("u64", 0x1A10E, 8), 0u);
+  EXPECT_EQ(bfe64("s64", 0x1A10E, 8), ~0u);
+  EXPECT_EQ(lane0("cvt.u64.u32 %rd9, %a; bfi.b64 %rd9, %rd9, %rd9, %b, %c; cvt.u32.u64 %d, %rd9;",
+                  0x372, 0xFE710, 2),
+            0x372u);
+  EXPECT_EQ(lane0("bfe.u32 %d, %a, %b, %c;", 0xABCD, 0x104, 0x208), 0xBCu);
   EXPECT_EQ(lane0("bfi.b32 %d, %a, %b, 8, 4;", 0x5, 0xFFFFFFFF), 0xFFFFF5FFu);
   EXPECT_EQ(lane0("dp4a.s32.s32 %d, %a, %b, %c;", 0xFF010203, 0x01010101, 10), 15u);
   EXPECT_EQ(lane0("and.b32 %d, %a, 0xFF;", 0x1234), 0x34u);
@@ -85,6 +98,37 @@ TEST(Float, Arithmetic) {
   EXPECT_EQ(lane0("copysign.f32 %d, %a, %b;", bits(-1.0f), bits(2.0f)), bits(-2.0f));
   EXPECT_EQ(lane0("fma.rn.f16x2 %d, %a, %b, %c;", 0x3C004000, 0x40004000, 0x3C003C00), 0x42004500u);
   EXPECT_EQ(lane0("add.rn.bf16x2 %d, %a, %b;", 0x3F803F80, 0x40003F80), 0x40404000u);
+}
+
+TEST(Float, MixedPrecision) {
+  std::string split = "mov.b32 {%h1, %h2}, %a; ";
+  auto run = [&](const char *text, uint32_t halves, float c) { return lane0(split + text, halves, bits(c)); };
+  const uint32_t bf16 = 0x3FC04040, f16 = 0x3E004200; // 1.5 above 3.0
+  EXPECT_EQ(run("add.f32.bf16 %d, %h1, %b;", bf16, 0.25f), bits(3.25f));
+  EXPECT_EQ(run("add.f32.f16 %d, %h1, %b;", f16, 0.25f), bits(3.25f));
+  EXPECT_EQ(run("sub.f32.bf16 %d, %h1, %b;", bf16, 0.25f), bits(2.75f));
+  EXPECT_EQ(run("sub.rn.f32.f16 %d, %h2, %b;", f16, 4.0f), bits(-2.5f));
+  EXPECT_EQ(run("fma.rn.f32.bf16 %d, %h1, %h2, %b;", bf16, 0.25f), bits(4.75f));
+  EXPECT_EQ(run("fma.rn.f32.f16 %d, %h1, %h2, %b;", f16, 0.25f), bits(4.75f));
+  EXPECT_EQ(run("fma.rn.sat.f32.bf16 %d, %h1, %h2, %b;", bf16, 0.25f), bits(1.0f));
+  EXPECT_EQ(run("sub.sat.f32.bf16 %d, %h2, %b;", bf16, 4.0f), bits(0.0f));
+  // 3 + 2^-23 is half a step of f32 above 3, 4.5 - 2^-24 an eighth of one below 4.5.
+  EXPECT_EQ(run("add.rn.f32.bf16 %d, %h1, %b;", bf16, 0x1p-23f), bits(3.0f));
+  EXPECT_EQ(run("add.rz.f32.bf16 %d, %h1, %b;", bf16, 0x1p-23f), bits(3.0f));
+  EXPECT_EQ(run("add.rp.f32.bf16 %d, %h1, %b;", bf16, 0x1p-23f), bits(3.0f) + 1);
+  EXPECT_EQ(run("fma.rm.f32.bf16 %d, %h1, %h2, %b;", bf16, -0x1p-24f), bits(4.5f) - 1);
+  // The f32 operand and the result keep all their bits, subnormals are not flushed, NaN is canonical.
+  EXPECT_EQ(run("add.f32.bf16 %d, %h2, %b;", 0, 0x1.234566p0f), bits(0x1.234566p0f));
+  EXPECT_EQ(run("add.f32.bf16 %d, %h1, %b;", 0x00000001, 0.0f), 0x00010000u);
+  EXPECT_EQ(run("add.f32.f16 %d, %h1, %b;", 0x00000001, 0.0f), bits(0x1p-24f));
+  EXPECT_EQ(run("add.f32.bf16 %d, %h1, %b;", 0x0000FFC1, 0.0f), 0x7FFFFFFFu);
+}
+
+TEST(Float, MixedPrecisionIsRefusedElsewhere) {
+  for (const char *text : {"min.f32.bf16 %d, %h1, %b;", "mul.f32.bf16 %d, %h1, %b;", "add.f32.f32 %d, %a, %b;",
+                           "mad.rn.f32.bf16 %d, %h1, %h1, %b;", "fma.rn.relu.f32.bf16 %d, %h1, %h1, %b;",
+                           "add.ftz.f32.f16 %d, %h1, %b;", "add.bf16.f32 %d, %a, %b;"})
+    EXPECT_NE(loadError(std::string(".reg .b32 %a, %b, %d;") + text).find("mixed precision"), std::string::npos) << text;
 }
 
 TEST(Float, Exp2IsCorrectlyRoundedNearly) {

@@ -165,6 +165,58 @@ TEST(FloatOps, MinMax) {
   EXPECT_EQ(maxOp(Format::F16, 0x3C00, 0xC000), 0x3C00u);
 }
 
+// The values of the tests named after the H200 were computed by one (bench/agreement.py).
+TEST(FloatOps, FlushesWhatAnH200Flushes) {
+  // Tiny is what is below the smallest normal after rounding with an unbounded exponent.
+  ArithOptions near, down, up;
+  near.ftz = down.ftz = up.ftz = true;
+  down.rounding = Rounding::RM;
+  up.rounding = Rounding::RP;
+  EXPECT_EQ(mulOp(Format::F32, 0x00800000, 0x3F7FFFFF, near), 0u);
+  EXPECT_EQ(mulOp(Format::F32, 0x80800000, 0xBF7FFFFF, up), 0u);
+  EXPECT_EQ(mulOp(Format::F32, 0x00800000, 0xBF7FFFFF, down), 0x80000000u);
+  EXPECT_EQ(divOp(Format::F32, 0x80800000, 0x3F800001, down), 0x80000000u);
+  struct Sum {
+    uint32_t a, b, c, near, down, up;
+  } sums[] = {{0x296B1FFF, 0x88E6FA3E, 0x00800000, 0x00800000, 0x00000000, 0x00800000},
+              {0x0F64BB2A, 0x254011C5, 0x80800001, 0x80000000, 0x80800000, 0x80000000},
+              {0x0265455C, 0xB24A36E8, 0x00800001, 0x00000000, 0x00000000, 0x00800000}};
+  for (const Sum &s : sums) {
+    EXPECT_EQ(fmaOp(Format::F32, s.a, s.b, s.c, near), s.near);
+    EXPECT_EQ(fmaOp(Format::F32, s.a, s.b, s.c, down), s.down);
+    EXPECT_EQ(fmaOp(Format::F32, s.a, s.b, s.c, up), s.up);
+    EXPECT_EQ(bitsOf(fmaF32(floatOf(s.a), floatOf(s.b), floatOf(s.c), near)), s.near);
+  }
+}
+
+TEST(FloatOps, NaNsOfAnH200) {
+  MinMaxOptions xorsign;
+  xorsign.xorsignAbs = true;
+  EXPECT_EQ(minOp(Format::F32, 0x3FF107B2, 0xFFC00000, xorsign), 0xBFF107B2u);
+  EXPECT_EQ(maxOp(Format::F32, 0xFF800001, 0xC0404DC9, xorsign), 0x40404DC9u);
+  EXPECT_EQ(minOp(Format::F16, 0x0068, 0xFE9A, xorsign), 0x8068u);
+  EXPECT_EQ(minOp(Format::BF16, 0x02B0, 0xFFC5, xorsign), 0x82B0u);
+  for (auto op : {negOp, absOp}) {
+    EXPECT_EQ(op(Format::F32, 0xFF800001, false), 0x7FFFFFFFu);
+    EXPECT_EQ(op(Format::F32, 0x7FFFFFFF, true), 0x7FFFFFFFu);
+    EXPECT_EQ(op(Format::F16, 0x7C01, false), 0x7FFFu);
+    EXPECT_EQ(op(Format::BF16, 0xFF81, false), 0x7FFFu);
+    EXPECT_EQ(op(Format::F64, 0xFFF8000000000000, false), 0xFFF8000000000000u);
+    EXPECT_EQ(op(Format::F64, 0x7FFB7CC63E833E5E, false), 0x7FFB7CC63E833E5Eu);
+  }
+  // f64: an operand, b before c before a; division a before b.
+  uint64_t plus = 0x7FF8000000000000, minus = 0xFFF8000000000000, one = bitsOf(1.0);
+  EXPECT_EQ(addOp(Format::F64, minus, plus), plus);
+  EXPECT_EQ(subOp(Format::F64, minus, plus), plus);
+  EXPECT_EQ(mulOp(Format::F64, minus, plus), plus);
+  EXPECT_EQ(divOp(Format::F64, minus, plus), minus);
+  EXPECT_EQ(fmaOp(Format::F64, one, plus, minus), plus);
+  EXPECT_EQ(fmaOp(Format::F64, minus, one, plus), plus);
+  EXPECT_EQ(fmaOp(Format::F64, minus, plus, one), plus);
+  EXPECT_EQ(minOp(Format::F64, minus, minus), minus);
+  EXPECT_EQ(mulOp(Format::F64, bitsOf(0.0), 0x7FF0000000000000), minus); // no operand
+}
+
 TEST(FloatOps, ApproximationsStayInTheirBounds) {
   for (int i = 0; i < 20000; ++i) {
     float x = float(int64_t(rng() % 200000) - 100000) / 1000.0f;

@@ -311,6 +311,29 @@ TEST(Formats, StochasticRoundingFollowsTheRandomBits) {
   EXPECT_EQ(count, 16);
 }
 
+// Values computed by an H200 (bench/agreement.py, cases cvt_*).
+TEST(Formats, NaNsAndFlushesOfAnH200) {
+  ConvertOptions away, flush, flushDown;
+  away.rounding = Rounding::RNA;
+  flush.ftz = flushDown.ftz = true;
+  flushDown.rounding = Rounding::RM;
+  EXPECT_EQ(convert(Format::F32, Format::F64, 0xFFF5F091AEF7F2DD), 0xFFEF848Du);
+  EXPECT_EQ(convert(Format::F16, Format::F64, 0xFFF5F091AEF7F2DD), 0xFF7Cu);
+  EXPECT_EQ(convert(Format::F32, Format::F64, 0x7FF8000000000000), 0x7FC00000u);
+  EXPECT_EQ(convert(Format::BF16, Format::F64, 0x7FFC0FEDCBA98765), 0x7FE0u);
+  EXPECT_EQ(convert(Format::F64, Format::F32, 0xFFA57A80), 0xFFFCAF5000000000u);
+  EXPECT_EQ(convert(Format::F64, Format::F32, 0xFFA57A80, flush), 0x7FFFFFFFE0000000u);
+  EXPECT_EQ(convert(Format::F64, Format::F16, 0x7D4C), 0x7FFD300000000000u);
+  EXPECT_EQ(convert(Format::F64, Format::BF16, 0xFFA5), 0xFFFCA00000000000u);
+  EXPECT_EQ(roundToIntegral(Format::F64, 0xFFF24A2B8D9EB09D, Rounding::RN), 0xFFFA4A2B8D9EB09Du);
+  EXPECT_EQ(convert(Format::TF32, Format::F32, 0xFFC00000), 0x7FFFE000u);
+  EXPECT_EQ(convert(Format::TF32, Format::F32, 0xFFFFFFFF, away), 0xFFFFE000u);
+  EXPECT_EQ(convert(Format::TF32, Format::F32, 0x7F800001, away), 0x7F800000u);
+  EXPECT_EQ(convert(Format::F32, Format::F64, 0x380FFFFFE0000000, flush), 0u);
+  EXPECT_EQ(convert(Format::F32, Format::F64, 0x380FFFFFFFFFFFFF, flush), 0x00800000u);
+  EXPECT_EQ(convert(Format::F16, Format::F32, 0x80000002, flushDown), 0x8001u);
+}
+
 TEST(Formats, IntegersSaturateAndNaNsFollowTheTable) {
   auto f32 = [](float x, unsigned width, bool isSigned, Rounding r) {
     return floatToInt(Format::F32, bitsOf(x), width, isSigned, r);

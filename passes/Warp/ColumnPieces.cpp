@@ -1,0 +1,66 @@
+//===- ColumnPieces.cpp - Columns of element-wise code ------------------------------------===//
+
+#include "passes/Warp/ColumnPieces.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace tileloom;
+using namespace tileloom::warp;
+
+bool tileloom::warp::isElementwiseTile(Operation *op) {
+  if (!op || !OpTrait::hasElementwiseMappableTraits(op) || op->getNumResults() != 1 || !isPure(op))
+    return false;
+  auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  return type && type.getRank() == 2;
+}
+
+RankedTensorType ColumnPiece::narrow(Type type) const {
+  auto tensor = cast<RankedTensorType>(type);
+  return RankedTensorType::get({tensor.getDimSize(0), columns}, tensor.getElementType());
+}
+
+Value ColumnPiece::of(Value value) {
+  if (!isa<RankedTensorType>(value.getType()))
+    return value;
+  if (Value made = known.lookup(value))
+    return made;
+  return known[value] = make(value);
+}
+
+Value ColumnPiece::viewOf(Value view) {
+  auto whole = cast<nv::MemDescType>(view.getType());
+  Location loc = view.getLoc();
+  Value zero = arith::ConstantIntOp::create(builder, loc, 0, 32);
+  Value first = arith::ConstantIntOp::create(builder, loc, column, 32);
+  auto part = nv::MemDescType::get(whole.getContext(), {whole.getShape()[0], columns}, whole.getElementType(),
+                                   whole.getLayout(), whole.getSpace());
+  return nv::MemDescSliceOp::create(builder, loc, part, view, ValueRange{zero, first});
+}
+
+Value ColumnPiece::make(Value value) {
+  Operation *def = value.getDefiningOp();
+  RankedTensorType type = narrow(value.getType());
+  Location loc = value.getLoc();
+  if (auto load = dyn_cast_or_null<nv::TmemLoadOp>(def); load && !kept.contains(load))
+    return nv::TmemLoadOp::create(builder, loc, type, viewOf(load.getView()));
+  SplatElementsAttr splat;
+  if (matchPattern(value, m_Constant(&splat)))
+    return arith::ConstantOp::create(builder, loc, splat.resizeSplat(type));
+  if (auto same = dyn_cast_or_null<nv::SplatOp>(def))
+    return nv::SplatOp::create(builder, loc, type, same.getValue());
+  if (auto rows = dyn_cast_or_null<nv::BroadcastOp>(def); rows && rows.getDim() == 1)
+    return nv::BroadcastOp::create(builder, loc, type, rows.getSource(), rows.getDim());
+  // What is computed in front of a loop is not computed again in it.
+  if (isElementwiseTile(def) && def->getBlock() == builder.getInsertionBlock()) {
+    SmallVector<Value> operands;
+    for (Value operand : def->getOperands())
+      operands.push_back(of(operand));
+    OperationState state(loc, def->getName(), operands, {Type(type)}, def->getAttrs());
+    state.propertiesAttr = def->getPropertiesAsAttribute();
+    return builder.create(state)->getResult(0);
+  }
+  return nv::ExtractOp::create(builder, loc, type, value, builder.getDenseI64ArrayAttr({0, column}));
+}

@@ -1,0 +1,44 @@
+//===- ColumnPieces.h - Columns of element-wise code ------------------------------*- C++ -*-===//
+//
+// Some columns of a tile, computed by themselves: element-wise code is repeated for them, tensor memory
+// read for them alone. What cannot be repeated is extracted from the whole tile, a choice of registers.
+//
+//===--------------------------------------------------------------------------------------===//
+
+#ifndef TILELOOM_PASSES_WARP_COLUMNPIECES_H
+#define TILELOOM_PASSES_WARP_COLUMNPIECES_H
+
+#include "dialects/NV/NV.h"
+
+#include "mlir/IR/Builders.h"
+
+namespace tileloom::warp {
+
+/// Element-wise, with one tile of two dimensions as its result, without effects.
+bool isElementwiseTile(mlir::Operation *op);
+
+/// Columns [column, column + columns) of values, made where the builder stands.
+class ColumnPiece {
+public:
+  ColumnPiece(mlir::OpBuilder &builder, int64_t column, int64_t columns)
+      : builder(builder), column(column), columns(columns) {}
+
+  /// The piece is taken from what this load has in registers.
+  void keep(nv::TmemLoadOp load) { kept.insert(load); }
+  mlir::Value of(mlir::Value value);
+  /// The view of these columns in tensor memory.
+  mlir::Value viewOf(mlir::Value view);
+
+private:
+  mlir::RankedTensorType narrow(mlir::Type type) const;
+  mlir::Value make(mlir::Value value);
+
+  mlir::OpBuilder &builder;
+  int64_t column, columns;
+  llvm::DenseMap<mlir::Value, mlir::Value> known;
+  llvm::DenseSet<mlir::Operation *> kept;
+};
+
+} // namespace tileloom::warp
+
+#endif // TILELOOM_PASSES_WARP_COLUMNPIECES_H

@@ -1,0 +1,177 @@
+//===- DrawTiles.cpp - Tiles from a counter -----------------------------------------------===//
+//
+// In: for_each_tile with `warp.scheduler` = "dynamic" in the roles of a kernel. Out: scf.while
+// loops. A CTA's first tile is its own number; one role (it runs in one thread and copies ahead of
+// the others) draws the next from a counter in global memory and hands the number to the other
+// roles through a ring. It asks for the next tile before it issues this one's copies, so that
+// neither the counter's latency nor the ring's shows.
+//
+// Tiles start in the order of their numbers, so the order that for_each_tile walks (longest first,
+// for one) is kept, and a CTA with a short tile comes back sooner.
+//
+// The counter is a workspace of two zeros that the runtime keeps for each stream (docs/recipe.md):
+// the last CTA to finish leaves it as it was.
+//
+//===--------------------------------------------------------------------------------------===//
+
+#include "dialects/NV/NV.h"
+#include "passes/Warp/Projection.h"
+#include "passes/Warp/TileLoops.h"
+#include "passes/Warp/ValueRing.h"
+#include "tileloom/Analysis/Roles.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace tileloom;
+using namespace tileloom::warp;
+
+namespace {
+
+bool isDynamic(ForEachTileOp loop) {
+  auto scheduler = loop->getAttrOfType<StringAttr>(schedulerAttrName);
+  return scheduler && scheduler.getValue() == "dynamic";
+}
+
+/// Whether `role` can draw: one thread, which copies.
+bool canDraw(RoleOp role) {
+  return isSingleThreadRole(role) &&
+         role.walk([](nv::TmaLoadOp) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
+class Drawer {
+public:
+  Drawer(const ValueRing &ring, Value counter) : ring(ring), counter(counter) {}
+
+  /// Draws tiles and hands their numbers on.
+  void draw(ForEachTileOp tiles) {
+    OpBuilder builder(tiles);
+    TileMath math{builder, tiles.getLoc()};
+    Type i32 = builder.getI32Type();
+    Value cta = NVVM::BlockIdXOp::create(builder, math.loc, i32, LLVM::ConstantRangeAttr());
+    Value ctas = NVVM::GridDimXOp::create(builder, math.loc, i32, LLVM::ConstantRangeAttr());
+    Value total = math.mul(tiles.getM(), tiles.getN());
+    Value one = math.constant(1);
+    auto loop = scf::WhileOp::create(
+        builder, math.loc, TypeRange{i32}, ValueRange{cta},
+        [&](OpBuilder &inside, Location loc, ValueRange next) {
+          ring.send(inside, loc, next[0]);
+          Value more =
+              arith::CmpIOp::create(inside, loc, arith::CmpIPredicate::slt, next[0], total);
+          scf::ConditionOp::create(inside, loc, more, next);
+        },
+        [&](OpBuilder &inside, Location loc, ValueRange tile) {
+          Value taken = nv::AtomicAddOp::create(inside, loc, i32, counter, place(inside, loc, 0), one);
+          run(tiles, tile[0], inside);
+          Value next = arith::AddIOp::create(inside, loc, taken, ctas);
+          scf::YieldOp::create(inside, loc, next);
+        });
+    builder.setInsertionPointAfter(loop);
+    restore(builder, math, ctas);
+    tiles.erase();
+  }
+
+  /// Takes the numbers that the drawing role hands on.
+  void follow(ForEachTileOp tiles) {
+    OpBuilder builder(tiles);
+    TileMath math{builder, tiles.getLoc()};
+    Value total = math.mul(tiles.getM(), tiles.getN());
+    scf::WhileOp::create(
+        builder, math.loc, TypeRange{builder.getI32Type()}, ValueRange(),
+        [&](OpBuilder &inside, Location loc, ValueRange) {
+          Value tile = ring.receive(inside, loc);
+          Value more = arith::CmpIOp::create(inside, loc, arith::CmpIPredicate::slt, tile, total);
+          scf::ConditionOp::create(inside, loc, more, tile);
+        },
+        [&](OpBuilder &inside, Location loc, ValueRange tile) {
+          run(tiles, tile[0], inside);
+          scf::YieldOp::create(inside, loc);
+        });
+    tiles.erase();
+  }
+
+private:
+  static Value place(OpBuilder &builder, Location loc, int64_t index) {
+    return arith::ConstantIntOp::create(builder, loc, index, 64);
+  }
+
+  /// The body for one tile, at the builder's place.
+  static void run(ForEachTileOp tiles, Value tile, OpBuilder &builder) {
+    TileMath math{builder, tiles.getLoc()};
+    placeTile(tiles, tile, math);
+    builder.getInsertionBlock()->getOperations().splice(builder.getInsertionPoint(),
+                                                        tiles.getBody().front().getOperations());
+  }
+
+  /// The last CTA leaves the counter as it was. All others have drawn their last number: a CTA adds
+  /// itself to the second word after that.
+  void restore(OpBuilder &builder, TileMath &math, Value ctas) {
+    Value one = math.constant(1), zero = math.constant(0);
+    Value first = place(builder, math.loc, 0), second = place(builder, math.loc, 1);
+    Value finished =
+        nv::AtomicAddOp::create(builder, math.loc, builder.getI32Type(), counter, second, one);
+    Value last = arith::CmpIOp::create(builder, math.loc, arith::CmpIPredicate::eq, finished,
+                                       math.sub(ctas, one));
+    auto branch = scf::IfOp::create(builder, math.loc, last, false);
+    OpBuilder inside = branch.getThenBodyBuilder();
+    for (Value word : {first, second})
+      nv::GlobalStoreOp::create(inside, math.loc, zero, counter, word, Value(),
+                                nv::CacheHintAttr());
+  }
+
+  const ValueRing &ring;
+  Value counter;
+};
+
+} // namespace
+
+LogicalResult tileloom::drawTiles(SpecializeOp kernel) {
+  SmallVector<ForEachTileOp> loops;
+  kernel.walk([&](ForEachTileOp loop) { loops.push_back(loop); });
+  if (llvm::none_of(loops, isDynamic))
+    return success();
+  auto function = kernel->getParentOfType<FunctionOpInterface>();
+  auto launch = function->getAttrOfType<LaunchAttr>(launchAttrName);
+  RoleOp drawing;
+  llvm::SmallDenseSet<Operation *> roles;
+  for (ForEachTileOp loop : loops) {
+    auto role = loop->getParentOfType<RoleOp>();
+    if (!isDynamic(loop))
+      return loop.emitOpError("warp.scheduler: expected \"dynamic\" in all roles, found this loop "
+                              "without");
+    if (!roles.insert(role).second)
+      return loop.emitOpError("warp.scheduler = \"dynamic\": expected one loop over tiles in role @")
+             << role.getSymName() << ", found a second";
+    if (loop.getStep() == TileStep::Replica && role.getReplicas() > 1)
+      return loop.emitOpError("warp.scheduler = \"dynamic\": expected replicas that share each "
+                              "tile, found step(replica)");
+    if (!drawing && canDraw(role))
+      drawing = role;
+  }
+  if (launch && launch.getCluster() > 1)
+    return kernel.emitOpError("warp.scheduler = \"dynamic\": expected clusters of one CTA, found ")
+           << launch.getCluster();
+  if (!drawing)
+    return kernel.emitOpError("warp.scheduler = \"dynamic\": expected a role of one thread that "
+                              "copies tiles (nv.tma.load), found none to draw their numbers");
+
+  OpBuilder builder(kernel);
+  unsigned index = function.getNumArguments();
+  auto attributes = builder.getDictionaryAttr(
+      {builder.getNamedAttr("tile.pointer", TypeAttr::get(builder.getI32Type())),
+       builder.getNamedAttr(workspaceAttrName, builder.getI64IntegerAttr(8))});
+  if (failed(function.insertArgument(index, builder.getI64Type(), attributes, kernel.getLoc())))
+    return failure();
+  ValueRing ring(builder, kernel.getLoc(), builder.getI32Type(), "tile_number");
+  Drawer drawer(ring, function.getArgument(index));
+  for (ForEachTileOp loop : loops) {
+    prepareTileLoop(loop);
+    if (loop->getParentOfType<RoleOp>() == drawing)
+      drawer.draw(loop);
+    else
+      drawer.follow(loop);
+  }
+  return success();
+}

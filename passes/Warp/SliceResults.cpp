@@ -1,0 +1,246 @@
+//===- SliceResults.cpp - Results in slices of columns ------------------------------------===//
+//
+// In: roles that work on the sum of a product element by element, as whole tiles, before they store or
+// reduce it. Out: the same in slices of columns, each of at most `registers` registers of a thread. One
+// tile after the other, a chain of operations needs registers for two whole tiles at every step: beside
+// an accumulator of 128 registers there is no room for its exponentials.
+//
+// Slices are computed where they are used. A store takes them put together (nv.concat), a choice of
+// registers; reductions combine those of the slices. What is read from memory stays whole, as it has to
+// be read before the stores.
+//
+//===--------------------------------------------------------------------------------------===//
+
+#include "passes/Warp/Passes.h"
+
+#include "dialects/NV/NV.h"
+#include "dialects/Warp/Warp.h"
+#include "tileloom/Schedule/Engines.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Matchers.h"
+
+#include <map>
+
+namespace tileloom::warp {
+#define GEN_PASS_DEF_WARPSLICERESULTS
+#include "passes/Warp/Passes.h.inc"
+} // namespace tileloom::warp
+
+using namespace mlir;
+using namespace tileloom;
+using namespace tileloom::warp;
+
+namespace {
+
+/// Columns of an accumulator that lie side by side in the registers of a thread.
+constexpr int64_t columnUnit = 8;
+
+bool isElementwise(Operation *op) {
+  return op && OpTrait::hasElementwiseMappableTraits(op) && op->getNumResults() == 1 && isPure(op) &&
+         isa<RankedTensorType>(op->getResult(0).getType());
+}
+
+/// Whether a value is what a product left: its layout comes apart by columns.
+bool isSum(Value value) {
+  if (auto loop = value.getDefiningOp<scf::ForOp>())
+    return isSum(cast<scf::YieldOp>(loop.getBody()->getTerminator())
+                     .getOperand(cast<OpResult>(value).getResultNumber()));
+  return isa_and_nonnull<nv::WgmmaOp, nv::WgmmaWaitOp, nv::TmemLoadOp>(value.getDefiningOp());
+}
+
+class Slicer {
+public:
+  Slicer(Block &block, int64_t threads, int64_t registers)
+      : block(block), threads(threads), registers(registers) {}
+
+  void run() {
+    SmallVector<Operation *> sinks;
+    for (Operation &op : block)
+      if (isa<StoreOp, nv::ReduceOp>(op))
+        sinks.push_back(&op);
+    for (Operation *sink : sinks)
+      rewrite(sink);
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+      if (op.use_empty() && (isElementwise(&op) || isa<nv::ExtractOp, nv::BroadcastOp>(op)))
+        op.erase();
+  }
+
+private:
+  /// The sums that a value is computed from; none if only conversions are done, which need no
+  /// registers besides.
+  size_t sumsOf(Value value) {
+    llvm::SetVector<Operation *> steps;
+    llvm::SetVector<Value> sums;
+    collect(value, steps, sums);
+    bool plain = llvm::all_of(steps, [](Operation *op) { return isa<CastOpInterface>(op); });
+    return plain ? 0 : sums.size();
+  }
+
+  void collect(Value value, llvm::SetVector<Operation *> &steps, llvm::SetVector<Value> &sums) {
+    Operation *def = value.getDefiningOp();
+    if (isSum(value))
+      sums.insert(value);
+    if (!def || def->getBlock() != &block || steps.contains(def))
+      return;
+    if (auto extract = dyn_cast<nv::ExtractOp>(def))
+      return collect(extract.getSource(), steps, sums);
+    if (!isElementwise(def))
+      return;
+    steps.insert(def);
+    for (Value operand : def->getOperands())
+      collect(operand, steps, sums);
+  }
+
+  /// Columns of a slice: 32-bit values of each sum, as that is what is computed with.
+  int64_t columnsOf(RankedTensorType type, int64_t sums) const {
+    int64_t columns = type.getDimSize(1);
+    while (type.getDimSize(0) * columns * sums > registers * threads && columns % (2 * columnUnit) == 0)
+      columns /= 2;
+    return columns;
+  }
+
+  void rewrite(Operation *sink) {
+    Value whole = sink->getOperand(0);
+    auto type = dyn_cast<RankedTensorType>(whole.getType());
+    if (!type || type.getRank() != 2)
+      return;
+    size_t sums = sumsOf(whole);
+    if (!sums)
+      return;
+    int64_t columns = columnsOf(type, sums);
+    auto extract = whole.getDefiningOp<nv::ExtractOp>();
+    if (columns == type.getDimSize(1) && !extract)
+      return;
+    OpBuilder builder(sink);
+    auto reduce = dyn_cast<nv::ReduceOp>(sink);
+    if (reduce && !canCombine(reduce))
+      return;
+    SmallVector<Value> slices;
+    for (int64_t column = 0; column < type.getDimSize(1); column += columns) {
+      Value slice = of(builder, whole, column, columns);
+      if (reduce) {
+        Type part = reduce.getType();
+        if (reduce.getDim() == 0)
+          part = RankedTensorType::get({columns}, type.getElementType());
+        slice = nv::ReduceOp::create(builder, sink->getLoc(), part, reduce.getKind(), slice, reduce.getDim(),
+                                     reduce.getChains(), Value());
+        if (reduce.getDim() == 1 && !slices.empty()) {
+          slices.front() = combine(builder, reduce, slices.front(), slice);
+          continue;
+        }
+      }
+      slices.push_back(slice);
+    }
+    Value result = slices.front();
+    if (slices.size() > 1)
+      result = nv::ConcatOp::create(builder, sink->getLoc(),
+                                    reduce ? cast<RankedTensorType>(reduce.getType()) : type, slices,
+                                    reduce ? 0 : 1);
+    if (!reduce)
+      return sink->setOperand(0, result);
+    reduce.getResult().replaceAllUsesWith(result);
+    reduce.erase();
+  }
+
+  /// Partial results of 16 bits would be rounded twice.
+  static bool canCombine(nv::ReduceOp reduce) {
+    Type element = reduce.getSource().getType().getElementType();
+    return element.isF32() || element.isInteger(32);
+  }
+
+  static Value combine(OpBuilder &builder, nv::ReduceOp reduce, Value before, Value part) {
+    Location loc = reduce.getLoc();
+    bool isFloat = reduce.getSource().getType().getElementType().isF32();
+    switch (reduce.getKind()) {
+    case nv::ReduceKind::Add:
+      return isFloat ? arith::AddFOp::create(builder, loc, before, part).getResult()
+                     : arith::AddIOp::create(builder, loc, before, part).getResult();
+    case nv::ReduceKind::Max:
+      return isFloat ? arith::MaxNumFOp::create(builder, loc, before, part).getResult()
+                     : arith::MaxSIOp::create(builder, loc, before, part).getResult();
+    case nv::ReduceKind::Min:
+      return isFloat ? arith::MinNumFOp::create(builder, loc, before, part).getResult()
+                     : arith::MinSIOp::create(builder, loc, before, part).getResult();
+    }
+    llvm_unreachable("unknown reduction");
+  }
+
+  /// Columns [column, column + columns) of a value; its last dimension counts columns.
+  Value of(OpBuilder &builder, Value value, int64_t column, int64_t columns) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (!type)
+      return value;
+    auto key = std::make_tuple(value.getAsOpaquePointer(), column, columns);
+    if (auto found = known.find(key); found != known.end())
+      return found->second;
+    SmallVector<int64_t> shape(type.getShape());
+    shape.back() = columns;
+    Value result = make(builder, value, RankedTensorType::get(shape, type.getElementType()), column);
+    known[key] = result;
+    return result;
+  }
+
+  Value make(OpBuilder &builder, Value value, RankedTensorType type, int64_t column) {
+    Operation *def = value.getDefiningOp();
+    Location loc = value.getLoc();
+    int64_t rank = type.getRank(), columns = type.getShape().back();
+    SplatElementsAttr splat;
+    if (matchPattern(value, m_Constant(&splat)))
+      return arith::ConstantOp::create(builder, loc, splat.resizeSplat(type));
+    if (auto same = dyn_cast_or_null<nv::SplatOp>(def))
+      return nv::SplatOp::create(builder, loc, type, same.getValue());
+    if (auto index = dyn_cast_or_null<nv::IndexOp>(def)) {
+      Value first = nv::IndexOp::create(builder, loc, type, index.getDim());
+      if (static_cast<int64_t>(index.getDim()) != rank - 1 || column == 0)
+        return first;
+      auto shift = SplatElementsAttr::get(type, builder.getI32IntegerAttr(column));
+      return arith::AddIOp::create(builder, loc, first,
+                                   arith::ConstantOp::create(builder, loc, shift));
+    }
+    if (auto repeated = dyn_cast_or_null<nv::BroadcastOp>(def); repeated && rank == 2) {
+      Value source = repeated.getSource();
+      if (repeated.getDim() == 0)
+        source = of(builder, source, column, columns);
+      return nv::BroadcastOp::create(builder, loc, type, source, repeated.getDim());
+    }
+    if (auto extract = dyn_cast_or_null<nv::ExtractOp>(def);
+        extract && llvm::all_of(extract.getOffsets().drop_back(), [](int64_t at) { return at == 0; }) &&
+        extract.getSource().getType().getShape().drop_back() == type.getShape().drop_back())
+      return of(builder, extract.getSource(), column + extract.getOffsets().back(), columns);
+    if (isElementwise(def) && def->getBlock() == &block && !isSum(value)) {
+      SmallVector<Value> operands;
+      for (Value operand : def->getOperands())
+        operands.push_back(of(builder, operand, column, columns));
+      OperationState state(loc, def->getName(), operands, {Type(type)}, def->getAttrs());
+      state.propertiesAttr = def->getPropertiesAsAttribute();
+      return builder.create(state)->getResult(0);
+    }
+    if (type == value.getType())
+      return value;
+    SmallVector<int64_t> offsets(rank, 0);
+    offsets.back() = column;
+    return nv::ExtractOp::create(builder, loc, type, value, builder.getDenseI64ArrayAttr(offsets));
+  }
+
+  Block &block;
+  int64_t threads, registers;
+  std::map<std::tuple<void *, int64_t, int64_t>, Value> known;
+};
+
+struct SliceResults : tileloom::warp::impl::WarpSliceResultsBase<SliceResults> {
+  using WarpSliceResultsBase::WarpSliceResultsBase;
+
+  void runOnOperation() override {
+    getOperation()->walk([&](RoleOp role) {
+      llvm::SetVector<Block *> blocks;
+      role.walk([&](StoreOp store) { blocks.insert(store->getBlock()); });
+      for (Block *block : blocks)
+        Slicer(*block, 32 * role.getWarps(), registers).run();
+    });
+  }
+};
+
+} // namespace

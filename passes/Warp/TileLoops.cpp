@@ -1,0 +1,69 @@
+//===- TileLoops.cpp - What all expansions of for_each_tile share -------------------------===//
+
+#include "passes/Warp/TileLoops.h"
+
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace tileloom;
+using namespace tileloom::warp;
+
+/// The extents of the tile grid as recipe expressions (docs/recipe.md), for the host to size the
+/// launch.
+static void recordTiles(ForEachTileOp tileLoop, FunctionOpInterface function) {
+  Builder builder(tileLoop.getContext());
+  SmallVector<Attribute> extents;
+  for (Value extent : {tileLoop.getM(), tileLoop.getN()}) {
+    APInt constant;
+    auto argument = dyn_cast<BlockArgument>(extent);
+    if (matchPattern(extent, m_ConstantInt(&constant)))
+      extents.push_back(builder.getI64IntegerAttr(constant.getSExtValue()));
+    else if (argument && argument.getOwner()->getParentOp() == function)
+      extents.push_back(builder.getDictionaryAttr(
+          builder.getNamedAttr("argument", builder.getI64IntegerAttr(argument.getArgNumber()))));
+    else
+      return; // computed on the device: the host launches the whole machine
+  }
+  function->setAttr("nv.tiles", builder.getArrayAttr(extents));
+}
+
+/// Moves scalar code that is the same for all tiles before the loop: bounds are then seen to be.
+static void hoistInvariants(ForEachTileOp tileLoop) {
+  for (Operation &op : llvm::make_early_inc_range(tileLoop.getBody().front())) {
+    bool fixed = isPure(&op) && op.getNumRegions() == 0 && op.getNumResults() == 1 &&
+                 op.getResult(0).getType().isIntOrIndex() &&
+                 llvm::none_of(op.getOperands(), [&](Value operand) {
+                   return tileLoop.getBody().isAncestor(operand.getParentRegion());
+                 });
+    if (fixed)
+      op.moveBefore(tileLoop);
+  }
+}
+
+void tileloom::prepareTileLoop(ForEachTileOp loop) {
+  hoistInvariants(loop);
+  if (auto function = loop->getParentOfType<FunctionOpInterface>())
+    recordTiles(loop, function);
+}
+
+void tileloom::placeTile(ForEachTileOp tileLoop, Value tile, TileMath &math) {
+  Value i, j;
+  if (tileLoop.getGroup() == 1) {
+    i = math.divu(tile, tileLoop.getN());
+    j = math.sub(tile, math.mul(i, tileLoop.getN()));
+  } else {
+    Value group = math.constant(tileLoop.getGroup());
+    Value perGroup = math.mul(group, tileLoop.getN());
+    Value index = math.divu(tile, perGroup);
+    Value first = math.mul(index, group);
+    Value rest = math.sub(tile, math.mul(index, perGroup));
+    Value rows = math.minu(math.sub(tileLoop.getM(), first), group);
+    j = math.divu(rest, rows);
+    i = math.add(first, math.sub(rest, math.mul(j, rows)));
+  }
+  Block &body = tileLoop.getBody().front();
+  body.getArgument(0).replaceAllUsesWith(i);
+  body.getArgument(1).replaceAllUsesWith(j);
+}

@@ -1,0 +1,82 @@
+//===- ValueRing.cpp - A ring for one scalar ----------------------------------------------===//
+
+#include "passes/Warp/ValueRing.h"
+
+#include "dialects/NV/NV.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace tileloom;
+using namespace tileloom::warp;
+
+static constexpr int64_t slotBits = 128;
+
+/// Flags and indices have no form in memory of their own.
+static Type storedType(Type type) {
+  if (type.isInteger(1))
+    return IntegerType::get(type.getContext(), 8);
+  if (type.isIndex())
+    return IntegerType::get(type.getContext(), 64);
+  return type;
+}
+
+bool ValueRing::takes(Type type) {
+  if (!type.isIntOrIndexOrFloat())
+    return false;
+  unsigned bits = storedType(type).getIntOrFloatBitWidth();
+  return bits % 8 == 0 && bits <= 64;
+}
+
+bool tileloom::isValueBuffer(BufferType type) {
+  return type.getSpace() == Space::Smem && type.getViews().size() == 1 &&
+         type.getViews()[0].getNumElements() * type.getViews()[0].getElementTypeBitWidth() ==
+             slotBits;
+}
+
+ValueRing::ValueRing(OpBuilder &builder, Location loc, Type type, StringRef name)
+    : type(type), stored(storedType(type)) {
+  auto view = RankedTensorType::get({slotBits / stored.getIntOrFloatBitWidth()}, stored);
+  auto bufferType = BufferType::get(builder.getContext(), 2, {view}, Space::Smem);
+  auto buffer = BufferOp::create(builder, loc, bufferType, /*per_replica=*/false);
+  auto ringType = RingType::get(builder.getContext());
+  auto freeOp = RingOp::create(builder, loc, ringType, buffer, true, Scope::Cta);
+  auto readyOp = RingOp::create(builder, loc, ringType, buffer, false, Scope::Cta);
+  buffer->setAttr("name", builder.getStringAttr(name));
+  freeOp->setAttr("name", builder.getStringAttr(name + "_free"));
+  readyOp->setAttr("name", builder.getStringAttr(name + "_ready"));
+  free = freeOp;
+  ready = readyOp;
+}
+
+Value ValueRing::slot(OpBuilder &builder, Location loc, Value token) const {
+  auto view =
+      nv::MemDescType::get(builder.getContext(), {slotBits / stored.getIntOrFloatBitWidth()},
+                           stored, Attribute(), nv::MemorySpace::Smem);
+  return SlotOp::create(builder, loc, TypeRange{view}, token).getViews()[0];
+}
+
+void ValueRing::send(OpBuilder &builder, Location loc, Value value) const {
+  if (type.isIndex())
+    value = arith::IndexCastOp::create(builder, loc, stored, value);
+  else if (type != stored)
+    value = arith::ExtUIOp::create(builder, loc, stored, value);
+  Value token = AcquireOp::create(builder, loc, free);
+  Value view = slot(builder, loc, token);
+  Value zero = arith::ConstantIntOp::create(builder, loc, 0, 32);
+  nv::ScalarStoreOp::create(builder, loc, value, view, zero);
+  ReleaseOp::create(builder, loc, token, ready, ReleaseKind::Generic);
+}
+
+Value ValueRing::receive(OpBuilder &builder, Location loc) const {
+  Value token = AcquireOp::create(builder, loc, ready);
+  Value view = slot(builder, loc, token);
+  Value zero = arith::ConstantIntOp::create(builder, loc, 0, 32);
+  Value value = nv::ScalarLoadOp::create(builder, loc, stored, view, zero);
+  ReleaseOp::create(builder, loc, token, free, ReleaseKind::Generic);
+  if (type.isIndex())
+    return arith::IndexCastOp::create(builder, loc, type, value);
+  if (type != stored)
+    return arith::TruncIOp::create(builder, loc, type, value);
+  return value;
+}

@@ -1,0 +1,121 @@
+"""What happens to a tile of sums before it is stored: a chain of steps, each a jitted function (value, *operands) -> value.
+
+A kernel gets the chain as a constant, STEPS = ((function, (KIND, ...)), ...), and a tuple: rows and columns of the result (numbers, not a view's extents,
+so that their divisibility is known), then three entries for each operand: a tensor or number, its row stride, its batch stride. KIND says along what the tensor extends: (batch, rows, columns) as bools,
+None for a number, "amax" of rows or columns for a place that is updated; "copied" for columns: hardware copies can take the vector, which then waits in
+shared memory when the sum is done. Operands arrive as tiles that broadcast to the value.
+"""
+
+import tileloom as tl
+
+
+@tl.jit
+def finish(value, at, operands, STEPS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
+    """The value after all steps, in float32. at: batch index or none, first row, first column of the tile."""
+    place = 2
+    for step, kinds in STEPS:
+        loaded = ()
+        for kind in kinds:
+            x, row_stride, batch_stride = operands[place:place + 3]
+            place += 3
+            if kind is not None:
+                x = _tile(x, row_stride, batch_stride, kind, at, operands[:2], BM, BN)
+            loaded = loaded + (x,)
+        value = step(value, *loaded)
+    return value
+
+
+@tl.jit
+def _tile(x, row_stride, batch_stride, KIND: tl.constexpr, at, extents, BM: tl.constexpr, BN: tl.constexpr):
+    """The part of a tensor that belongs to a tile; for amax its addresses, which of them exist, and which elements of the value do."""
+    rows, columns = at[-2] + tl.arange(0, BM), at[-1] + tl.arange(0, BN)
+    inside = rows < extents[0], columns < extents[1]
+    if KIND[0]:
+        x = x + at[0] * batch_stride
+    if KIND[-1] == "amax":
+        both = inside[0][:, None] & inside[1][None, :]
+        return (x + rows * row_stride, inside[0], both) if KIND[1] else (x + columns, inside[1], both)
+    if KIND[1] and KIND[2]:
+        return tl.load(x + rows.to(tl.int64)[:, None] * row_stride + columns[None, :], inside[0][:, None] & inside[1][None, :], 0).to(tl.float32)
+    if KIND[1]:
+        return tl.load(x + rows * row_stride, inside[0], 0).to(tl.float32)[:, None]
+    if KIND[2] == "copied":
+        return tl.make_tensor_descriptor(x, [extents[1]], [1], [BN]).load([at[-1]]).to(tl.float32)[None, :]
+    if KIND[2]:
+        return tl.load(x + columns, inside[1], 0).to(tl.float32)[None, :]
+    return tl.load(x).to(tl.float32)
+
+
+@tl.jit
+def put(c: tl.view, at, value, RAGGED: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
+    """Stores a tile. RAGGED: rows of c are no multiples of 16 bytes, which copies of boxes need."""
+    if RAGGED:
+        rows, columns = at[-2] + tl.arange(0, BM), at[-1] + tl.arange(0, BN)
+        start = c.ptr + at[0] * c.stride(0) if len(at) == 3 else c.ptr
+        tl.store(start + rows.to(tl.int64)[:, None] * c.stride(-2) + columns[None, :], value.to(c.dtype),
+                 (rows < c.shape[-2])[:, None] & (columns < c.shape[-1])[None, :])
+    else:
+        c.store(at, value.to(c.dtype))
+
+
+# Steps ------------------------------------------------------------------------------------------
+
+@tl.jit
+def multiply(value, factor):
+    return value * factor
+
+
+@tl.jit
+def add(value, other):
+    return value + other
+
+
+@tl.jit
+def add_scaled(value, other, factor):
+    return value + other * factor
+
+
+@tl.jit
+def relu(value):
+    return tl.maximum(value, 0.0, propagate_nan=True)
+
+
+@tl.jit
+def gelu(value):
+    """value * P(X <= value) for a normal X, as max(value, 0) - |value| * P(X <= -|value|). The probability by Abramowitz and Stegun's 7.1.26, within
+    1e-7: a fourth of the instructions of an erf, and without its cancellation for negative values."""
+    z = tl.minimum(tl.abs(value), 16.0)
+    t = 1 / (1 + 0.23164188 * z)
+    poly = t * (0.127414796 + t * (-0.142248368 + t * (0.7107068705 + t * (-0.7265760135 + t * 0.5307027145))))
+    return tl.maximum(value, 0.0, propagate_nan=True) - z * (poly * tl.exp2(-0.72134752 * z * z))
+
+
+@tl.jit
+def gelu_tanh(value):
+    """value * (1 + tanh(u)) / 2 for u = sqrt(2 / pi) * (value + 0.044715 * value^3): the same as value * sigmoid(2 u)."""
+    return value * tl.sigmoid(1.5957691216057308 * (value + 0.044715 * value * value * value))
+
+
+@tl.jit
+def silu(value):
+    return value * tl.sigmoid(value)
+
+
+@tl.jit
+def amax_of_rows(value, place):
+    """Floats that are not negative are in the order of their bits; NaN is above infinity."""
+    pointers, exists, inside = place
+    bits = tl.where(inside, tl.abs(value), 0.0).to(tl.int32, bitcast=True)
+    tl.atomic_max(pointers, tl.max(bits, 1), exists)
+    return value
+
+
+@tl.jit
+def amax_of_columns(value, place):
+    pointers, exists, inside = place
+    bits = tl.where(inside, tl.abs(value), 0.0).to(tl.int32, bitcast=True)
+    tl.atomic_max(pointers, tl.max(bits, 0), exists)
+    return value
+
+
+ACTIVATIONS = {"relu": relu, "gelu": gelu, "gelu_tanh": gelu_tanh, "silu": silu}

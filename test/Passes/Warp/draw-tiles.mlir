@@ -1,0 +1,97 @@
+// RUN: kernel-opt %s --warp-expand-tile-loops --canonicalize --cse --split-input-file --verify-diagnostics | FileCheck %s
+
+// The role that copies draws: its CTA's own number first, then from the counter, a tile ahead; it hands each number on.
+// CHECK-LABEL: func.func @copy
+// CHECK-SAME: %[[M:[a-z0-9]*]]: i32, %[[COUNTER:[a-z0-9]*]]: i64 {nv.workspace = 8 : i64, tile.pointer = i32}
+func.func @copy(%A: !tile.desc<64x64xf32>, %m: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %b = warp.buffer : !warp.buffer<2 x [64x64xf32]>
+  %free = warp.ring released %b : !warp.buffer<2 x [64x64xf32]>
+  %ready = warp.ring %b : !warp.buffer<2 x [64x64xf32]>
+  // CHECK-DAG: %[[NUMBER_FREE:.*]] = warp.ring released %{{.*}} {name = "tile_number_free"}
+  // CHECK-DAG: %[[NUMBER:.*]] = warp.ring %{{.*}} {name = "tile_number_ready"}
+  warp.specialize {
+    // CHECK: warp.role @math
+    warp.role @math warps(4) {
+      // CHECK: scf.while
+      // CHECK: warp.acquire %[[NUMBER]]
+      // CHECK: %[[T:.*]] = nv.scalar_load
+      // CHECK: %[[MORE:.*]] = arith.cmpi slt, %[[T]], %[[M]]
+      // CHECK: scf.condition(%[[MORE]])
+      // CHECK-NOT: nv.atomic_add
+      warp.for_each_tile (%i, %j) in (%m, %c1) attributes {warp.scheduler = "dynamic"} {
+        %t = warp.acquire %ready
+        warp.release %t to %free generic
+      }
+    }
+    // CHECK: warp.role @load
+    warp.role @load warps(1) {
+      // CHECK: %[[CTA:.*]] = nvvm.read.ptx.sreg.ctaid.x
+      // CHECK: %[[CTAS:.*]] = nvvm.read.ptx.sreg.nctaid.x
+      // CHECK: scf.while (%[[NEXT:.*]] = %[[CTA]])
+      // CHECK: warp.acquire %[[NUMBER_FREE]]
+      // CHECK: nv.scalar_store %[[NEXT]]
+      // CHECK: scf.condition
+      // CHECK: %[[TAKEN:.*]] = nv.atomic_add %[[COUNTER]]
+      // CHECK: nv.tma.load
+      // CHECK: %[[THEN:.*]] = arith.addi %[[TAKEN]], %[[CTAS]]
+      // CHECK: scf.yield %[[THEN]]
+      // The last CTA leaves the counter as it was.
+      // CHECK: %[[DONE:.*]] = nv.atomic_add %[[COUNTER]]
+      // CHECK: scf.if
+      // CHECK: nv.global_store
+      // CHECK: nv.global_store
+      warp.for_each_tile (%i, %j) in (%m, %c1) attributes {warp.scheduler = "dynamic"} {
+        %t = warp.acquire %free
+        %s = warp.slot %t : !nv.memdesc<64x64xf32>
+        nv.tma.load %A[%i, %c0] to %s : !tile.desc<64x64xf32>, !nv.memdesc<64x64xf32>
+        warp.release %t to %ready tma
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+func.func @one_role_only(%A: !tile.desc<64x64xf32>, %m: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %b = warp.buffer : !warp.buffer<2 x [64x64xf32]>
+  %free = warp.ring released %b : !warp.buffer<2 x [64x64xf32]>
+  %ready = warp.ring %b : !warp.buffer<2 x [64x64xf32]>
+  warp.specialize {
+    warp.role @math warps(4) {
+      // expected-error @+1 {{warp.scheduler: expected "dynamic" in all roles, found this loop without}}
+      warp.for_each_tile (%i, %j) in (%m, %c1) {
+        %t = warp.acquire %ready
+        warp.release %t to %free generic
+      }
+    }
+    warp.role @load warps(1) {
+      warp.for_each_tile (%i, %j) in (%m, %c1) attributes {warp.scheduler = "dynamic"} {
+        %t = warp.acquire %free
+        %s = warp.slot %t : !nv.memdesc<64x64xf32>
+        nv.tma.load %A[%i, %c0] to %s : !tile.desc<64x64xf32>, !nv.memdesc<64x64xf32>
+        warp.release %t to %ready tma
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+func.func @nobody_copies(%m: i32, %q: i64) {
+  %c1 = arith.constant 1 : i32
+  // expected-error @+1 {{warp.scheduler = "dynamic": expected a role of one thread that copies tiles (nv.tma.load), found none to draw their numbers}}
+  warp.specialize {
+    warp.role @math warps(4) {
+      warp.for_each_tile (%i, %j) in (%m, %c1) attributes {warp.scheduler = "dynamic"} {
+        %x = nv.atomic_add %q[%q], %i : i32
+      }
+    }
+  }
+  return
+}

@@ -1,0 +1,49 @@
+// RUN: kernel-opt %s --warp-narrow-tensor-memory | FileCheck %s
+
+// Two sums that make one result are read in the pieces that it is stored in; both slots are released after the last piece.
+// CHECK-LABEL: func.func @gated
+// CHECK: %[[A:.*]] = warp.acquire
+// CHECK: %[[B:.*]] = warp.acquire
+// CHECK-NOT: warp.release
+// CHECK: nv.tmem.load {{.*}} -> tensor<128x64xf32>
+// CHECK: nv.tmem.load {{.*}} -> tensor<128x64xf32>
+// CHECK: arith.mulf {{.*}} : tensor<128x64xf32>
+// CHECK: warp.store
+// CHECK: nv.tmem.load {{.*}} -> tensor<128x64xf32>
+// CHECK: nv.tmem.load {{.*}} -> tensor<128x64xf32>
+// CHECK: arith.mulf {{.*}} : tensor<128x64xf32>
+// CHECK-DAG: warp.release %[[A]]
+// CHECK-DAG: warp.release %[[B]]
+// CHECK: warp.store
+// CHECK-NOT: nv.tmem.load
+func.func @gated(%C: !tile.desc<128x64xbf16>) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %sums = warp.buffer : !warp.buffer<1 x [128x128xf32], tmem>
+  %free = warp.ring released %sums : !warp.buffer<1 x [128x128xf32], tmem>
+  %full = warp.ring %sums : !warp.buffer<1 x [128x128xf32], tmem>
+  %sums2 = warp.buffer : !warp.buffer<1 x [128x128xf32], tmem>
+  %free2 = warp.ring released %sums2 : !warp.buffer<1 x [128x128xf32], tmem>
+  %full2 = warp.ring %sums2 : !warp.buffer<1 x [128x128xf32], tmem>
+  %out = warp.buffer : !warp.buffer<1 x [128x64xbf16]>
+  %staged = warp.ring released %out : !warp.buffer<1 x [128x64xbf16]>
+  warp.specialize {
+    warp.role @math warps(4) {
+      %t = warp.acquire %full
+      %s = warp.slot %t : !nv.memdesc<128x128xf32, tmem>
+      %gate = nv.tmem.load %s : !nv.memdesc<128x128xf32, tmem> -> tensor<128x128xf32>
+      warp.release %t to %free generic
+      %t2 = warp.acquire %full2
+      %s2 = warp.slot %t2 : !nv.memdesc<128x128xf32, tmem>
+      %up = nv.tmem.load %s2 : !nv.memdesc<128x128xf32, tmem> -> tensor<128x128xf32>
+      warp.release %t2 to %free2 generic
+      %v = arith.mulf %gate, %up : tensor<128x128xf32>
+      %h = arith.truncf %v : tensor<128x128xf32> to tensor<128x128xbf16>
+      %x = nv.extract %h[0, 0] : tensor<128x128xbf16> -> tensor<128x64xbf16>
+      warp.store %x to %C[%c0, %c0] through %staged : tensor<128x64xbf16>, !tile.desc<128x64xbf16>
+      %y = nv.extract %h[0, 64] : tensor<128x128xbf16> -> tensor<128x64xbf16>
+      warp.store %y to %C[%c0, %c64] through %staged : tensor<128x64xbf16>, !tile.desc<128x64xbf16>
+    }
+  }
+  return
+}

@@ -1,0 +1,170 @@
+// RUN: kernel-opt %s --warp-slice-columns --split-input-file | FileCheck %s
+
+!b = !warp.buffer<1 x [128x128xf32], tmem>
+!p = !warp.buffer<1 x [128x128xbf16], tmem>
+!d = !nv.memdesc<128x128xf32, tmem>
+!h = !nv.memdesc<128x128xbf16, tmem>
+!t = tensor<128x128xf32>
+!r = tensor<128xf32>
+
+// The maximum of a row comes before its exponentials, which are computed once for their sum and for the store. What needs the sum
+// goes behind the last slice. One tile of 128 registers stays in registers, so its slot goes back at once.
+// CHECK-LABEL: func.func @softmax
+// CHECK: %[[X:.*]] = nv.tmem.load
+// CHECK-NEXT: warp.release
+// CHECK-NEXT: %[[X0:.*]] = nv.extract %[[X]][0, 0] : tensor<128x128xf32> -> tensor<128x32xf32>
+// CHECK-NEXT: %[[M0:.*]] = nv.reduce max %[[X0]] dim(1)
+// CHECK-NEXT: %[[X1:.*]] = nv.extract %[[X]][0, 32]
+// CHECK-NEXT: %[[M1:.*]] = nv.reduce max %[[X1]] dim(1)
+// CHECK-NEXT: %[[M:.*]] = arith.maxnumf %[[M0]], %[[M1]]
+// CHECK-COUNT-2: nv.reduce max
+// CHECK: %[[MOST:.*]] = arith.maxnumf
+// CHECK: warp.acquire
+// CHECK: %[[P:.*]] = warp.slot
+// CHECK: %[[S:.*]] = nv.broadcast %[[MOST]] dim(1) : tensor<128xf32> -> tensor<128x32xf32>
+// CHECK-NEXT: arith.subf
+// CHECK-NEXT: %[[E:.*]] = math.exp2
+// CHECK-NEXT: %[[H:.*]] = arith.truncf %[[E]]
+// CHECK-NEXT: %[[A0:.*]] = nv.reduce add %[[E]] dim(1)
+// CHECK: %[[V:.*]] = nv.memdesc.slice %[[P]]
+// CHECK-NEXT: nv.tmem.store %[[H]] to %[[V]]
+// CHECK-COUNT-3: math.exp2
+// CHECK: %[[SUM:.*]] = arith.addf
+// CHECK: nv.tmem.store
+// CHECK-NOT: math.exp2
+// CHECK: arith.mulf %[[SUM]], %[[SUM]]
+// CHECK: warp.release
+func.func @softmax(%to: i64, %at: tensor<128xi64>) {
+  %s = warp.buffer : !b
+  %free = warp.ring released %s : !b
+  %full = warp.ring %s : !b
+  %o = warp.buffer : !p
+  %p_free = warp.ring released %o : !p
+  %p_ready = warp.ring %o : !p
+  warp.specialize {
+    warp.role @math warps(4) {
+      %ts = warp.acquire %full
+      %view = warp.slot %ts : !d
+      %x = nv.tmem.load %view : !d -> !t
+      warp.release %ts to %free generic
+      %most = nv.reduce max %x dim(1) : !t -> !r
+      %shifts = nv.broadcast %most dim(1) : !r -> !t
+      %y = arith.subf %x, %shifts : !t
+      %e = math.exp2 %y : !t
+      %sum = nv.reduce add %e dim(1) : !t -> !r
+      %square = arith.mulf %sum, %sum : !r
+      %e16 = arith.truncf %e : !t to tensor<128x128xbf16>
+      %tp = warp.acquire %p_free
+      %p = warp.slot %tp : !h
+      nv.tmem.store %e16 to %p : tensor<128x128xbf16>, !h
+      warp.release %tp to %p_ready generic
+      nv.global_store %square to %to[%at] : !r, tensor<128xi64>
+    }
+  }
+  return
+}
+
+// -----
+
+!b = !warp.buffer<1 x [128x64xf32], tmem>
+!d = !nv.memdesc<128x64xf32, tmem>
+!t = tensor<128x64xf32>
+
+// In place: a slice is read, changed and written before the next one is read.
+// CHECK-LABEL: func.func @in_place
+// CHECK: %[[D:.*]] = warp.slot
+// CHECK-NOT: nv.tmem.load %[[D]]
+// CHECK: %[[L0:.*]] = nv.memdesc.slice %[[D]]
+// CHECK-NEXT: %[[X0:.*]] = nv.tmem.load %[[L0]]
+// CHECK: %[[Y0:.*]] = arith.mulf %[[X0]]
+// CHECK: nv.tmem.store %[[Y0]]
+// CHECK: nv.tmem.load
+// CHECK: arith.mulf
+// CHECK: nv.tmem.store
+// CHECK-NEXT: warp.release
+func.func @in_place(%f: f32) {
+  %s = warp.buffer : !b
+  %free = warp.ring released %s : !b
+  %ready = warp.ring %s : !b
+  warp.specialize {
+    warp.role @math warps(4) {
+      %fs = nv.splat %f : f32 -> !t
+      %ts = warp.acquire %free
+      %view = warp.slot %ts : !d
+      %x = nv.tmem.load %view : !d -> !t
+      %y = arith.mulf %x, %fs : !t
+      nv.tmem.store %y to %view : !t, !d
+      warp.release %ts to %ready generic
+    }
+  }
+  return
+}
+
+// -----
+
+!b = !warp.buffer<1 x [128x256xf32], tmem>
+!d = !nv.memdesc<128x256xf32, tmem>
+!t = tensor<128x256xf32>
+!r = tensor<128xf32>
+
+// A row of 256 columns does not fit: it is read in slices for the sum and again for the piece, and its slot goes back after that.
+// CHECK-LABEL: func.func @wide
+// CHECK: warp.slot
+// CHECK-NOT: warp.release
+// CHECK-COUNT-8: nv.tmem.load {{.*}} -> tensor<128x32xf32>
+// CHECK: nv.tmem.load {{.*}} -> tensor<128x64xf32>
+// CHECK: warp.release
+// CHECK: nv.global_store
+// CHECK-NOT: tensor<128x256xf32>
+func.func @wide(%to: i64, %at: tensor<128x64xi64>) {
+  %s = warp.buffer : !b
+  %free = warp.ring released %s : !b
+  %full = warp.ring %s : !b
+  warp.specialize {
+    warp.role @math warps(4) {
+      %ts = warp.acquire %full
+      %view = warp.slot %ts : !d
+      %x = nv.tmem.load %view : !d -> !t
+      warp.release %ts to %free generic
+      %sum = nv.reduce add %x dim(1) : !t -> !r
+      %sums = nv.broadcast %sum dim(1) : !r -> !t
+      %y = arith.divf %x, %sums : !t
+      %piece = nv.extract %y[0, 128] : !t -> tensor<128x64xf32>
+      nv.global_store %piece to %to[%at] : tensor<128x64xf32>, tensor<128x64xi64>
+    }
+  }
+  return
+}
+
+// -----
+
+!b = !warp.buffer<1 x [128x256xf32], tmem>
+!d = !nv.memdesc<128x256xf32, tmem>
+!t = tensor<128x256xf32>
+
+// The slot is taken again before the tile is written: its release cannot wait for that, so the tile is read whole.
+// CHECK-LABEL: func.func @next_turn
+// CHECK: nv.tmem.load {{.*}} -> tensor<128x256xf32>
+// CHECK-NEXT: warp.release
+// CHECK: warp.acquire
+// CHECK: nv.extract
+func.func @next_turn() {
+  %s = warp.buffer : !b
+  %free = warp.ring released %s : !b
+  %ready = warp.ring %s : !b
+  %full = warp.ring %s : !b
+  warp.specialize {
+    warp.role @math warps(4) {
+      %ts = warp.acquire %full
+      %view = warp.slot %ts : !d
+      %x = nv.tmem.load %view : !d -> !t
+      warp.release %ts to %free generic
+      %y = math.absf %x : !t
+      %tn = warp.acquire %free
+      %next = warp.slot %tn : !d
+      nv.tmem.store %y to %next : !t, !d
+      warp.release %tn to %ready generic
+    }
+  }
+  return
+}

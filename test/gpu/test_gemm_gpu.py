@@ -1,0 +1,147 @@
+"""GEMM's features on a real GPU, against fp64: steps after the loop, batches, types, gated products, long sums, the same bits every time. See
+conftest.py for when it is skipped."""
+
+import random
+
+import pytest
+
+import tileloom as tl
+from tileloom import kernels
+
+try:
+    import torch
+    from torch.nn import functional as F
+except ImportError:
+    torch = F = None  # conftest.py skips everything
+
+
+def randn(*shape, dtype="bfloat16"):
+    return torch.randn(shape, device="cuda").to(getattr(torch, dtype))
+
+
+def error(found, wanted):
+    assert not found.float().isnan().any(), "elements that were not written, or NaN"
+    return ((found.double() - wanted).norm() / wanted.norm().clamp_min(1e-30)).item()
+
+
+def poison(*shape, dtype="bfloat16"):
+    return torch.full(shape, float("nan"), device="cuda", dtype=torch.float32).to(getattr(torch, dtype))
+
+
+ACTIVATIONS = {"relu": lambda v: v.relu(), "gelu": lambda v: F.gelu(v), "gelu_tanh": lambda v: F.gelu(v, approximate="tanh"), "silu": lambda v: F.silu(v)}
+
+
+@tl.jit
+def shifted(value, other, factor):
+    return value * factor + other
+
+
+@pytest.mark.parametrize("index", range(24))
+def test_steps(index):
+    """Random sizes and steps."""
+    rng = random.Random(index)
+    m, n, k = (rng.choice([1, 8, 65, 128, 200, 256, 511, 1000, 2048]) for _ in range(3))
+    a, b, out = randn(m, k), randn(n, k).T, poison(m, n)
+    arguments, value = {}, a.double() @ b.double()
+    if rng.random() < 0.5:
+        arguments["alpha"] = 0.5
+        value = value * 0.5
+    if rng.random() < 0.4:
+        arguments["scale_a"], arguments["scale_b"] = torch.rand(m, device="cuda"), torch.rand(n, device="cuda")
+        value = value * arguments["scale_a"][:, None].double() * arguments["scale_b"].double()
+    if rng.random() < 0.4:
+        arguments["c"], arguments["beta"] = randn(m, n), -1.5
+        value = value - 1.5 * arguments["c"].double()
+    if rng.random() < 0.6:
+        arguments["bias"] = randn(n, dtype=rng.choice(["bfloat16", "float32"]))
+        value = value + arguments["bias"].double()
+    name = rng.choice([None, *ACTIVATIONS])
+    if name:
+        arguments["activation"] = name
+        value = ACTIVATIONS[name](value)
+    if rng.random() < 0.4:
+        arguments["epilogue"], arguments["epilogue_args"] = shifted, (randn(m, 1), 2.0)
+        value = value * 2 + arguments["epilogue_args"][0].double()
+    if rng.random() < 0.4:
+        arguments["residual"] = randn(m, n, dtype="float32")
+        value = value + arguments["residual"].double()
+    if rng.random() < 0.5:
+        arguments["row_amax"] = torch.zeros(m, device="cuda")
+    if rng.random() < 0.3:
+        arguments["column_amax"] = torch.zeros(n, device="cuda")
+    kernels.gemm(a, b, out, **arguments)
+    assert error(out, value) < 5e-3, arguments.keys()
+    for own, axis in (("row_amax", 1), ("column_amax", 0)):
+        if own in arguments:
+            assert error(arguments[own], value.abs().amax(axis)) < 1e-4
+
+
+@pytest.mark.parametrize("layout", ["NT", "NN", "TN", "TT"])
+@pytest.mark.parametrize("shared", [None, "a", "b"])
+def test_batches(layout, shared):
+    batch, m, n, k = 5, 200, 264, 136
+    a = randn(batch, k, m).mT if layout[0] == "T" else randn(batch, m, k)
+    b = randn(batch, n, k).mT if layout[1] == "T" else randn(batch, k, n)
+    a, b = a[:1].expand(batch, -1, -1) if shared == "a" else a, b[0] if shared == "b" else b
+    out, bias = poison(batch, m, n), randn(batch, 1, n)
+    kernels.gemm(a, b, out, bias=bias)
+    assert error(out, a.double() @ b.double() + bias.double()) < 5e-3
+
+
+@pytest.mark.parametrize("m, n, k", [(128, 128, 64), (200, 136, 200), (1000, 511, 777), (64, 2048, 4096)])
+def test_tf32(m, n, k):
+    a, b = randn(m, k, dtype="float32"), randn(n, k, dtype="float32").T
+    assert error(kernels.gemm(a, b), a.double() @ b.double()) < 1.5e-3
+
+
+@pytest.mark.parametrize("types", [("float8_e4m3fn", "float8_e4m3fn"), ("float8_e4m3fn", "float8_e5m2"), ("float8_e5m2", "float8_e5m2")])
+@pytest.mark.parametrize("rowwise", [False, True])
+def test_fp8(types, rowwise):
+    for m, n, k in ((128, 128, 128), (200, 136, 208), (1000, 528, 4096)):
+        a, b = randn(m, k, dtype=types[0]), randn(n, k, dtype=types[1]).T
+        x, y = (torch.rand(shape, device="cuda") + 0.5 for shape in (((m, 1), (1, n)) if rowwise else ((), (1,))))
+        wanted = (a.double() @ b.double()) * x.double() * y.double()
+        assert error(kernels.gemm(a, b, scale_a=x, scale_b=y), wanted) < 5e-3, (m, n, k)
+    out = kernels.gemm(a, b, out_scale=torch.full((1,), 0.25, device="cuda"), out_dtype="float8_e4m3fn")
+    assert error(out, (a.double() @ b.double() * 0.25).clamp(-448, 448)) < 4e-2
+
+
+@pytest.mark.parametrize("interleaved", [True, False])
+@pytest.mark.parametrize("m, n, k", [(128, 64, 64), (200, 136, 200), (1000, 1000, 512)])
+def test_swiglu(interleaved, m, n, k):
+    a, b = randn(m, k), randn(2 * n, k).T
+    both = a.double() @ b.double()
+    gate, up = (both[:, ::2], both[:, 1::2]) if interleaved else (both[:, :n], both[:, n:])
+    assert error(kernels.gemm_swiglu(a, b, interleaved=interleaved), F.silu(gate) * up) < 6e-3
+
+
+@pytest.mark.parametrize("k", [4096, 65536, 589824])
+def test_long_sums(k):
+    """The error of sums in float32 over positive terms, where rounding adds up: within 1e-5 of fp64 at any length."""
+    a, b = torch.rand(128, k, device="cuda").bfloat16(), torch.rand(128, k, device="cuda").bfloat16().T
+    wanted = a.double() @ b.double()
+    found = kernels.gemm(a, b, out_dtype="float32")
+    assert error(found, wanted) < 1e-5 * max(1, k / 65536)
+    a, b = randn(128, k), randn(128, k).T
+    assert error(kernels.gemm(a, b, out_dtype="float32"), a.double() @ b.double()) < 1e-4
+
+
+def test_same_bits_every_time():
+    a, b, bias = randn(1000, 2048), randn(1536, 2048).T, randn(1536)
+    amax = torch.zeros(1000, device="cuda")
+
+    def run():
+        amax.zero_()
+        return (kernels.gemm(a, b, bias=bias, activation="gelu", row_amax=amax), amax.clone(), kernels.gemm_swiglu(a, b),
+                kernels.gemm(a.float(), b.float()))
+    first = run()
+    graph, side = torch.cuda.CUDAGraph(), torch.cuda.Stream()
+    with torch.cuda.graph(graph):
+        captured = run()
+    for _ in range(10):
+        with torch.cuda.stream(side):
+            again = run()
+        side.synchronize()
+        graph.replay()
+        torch.cuda.synchronize()
+        assert all(torch.equal(x, y) and torch.equal(x, z) for x, y, z in zip(first, again, captured))
