@@ -110,6 +110,8 @@ void Inputs::mark(Value value, const Mark &how) {
                         arith::FloorDivSIOp>(op);
     // Skip counts and stages are divided too, but no trip count comes of the quotient.
     bool counts = how.tile || how.inner || how.extra;
+    if (constant && *constant < 0 && isa<arith::MulIOp>(op))
+      constant = -*constant;
     if (constant && *constant > 0 && counts) {
       if (division)
         left.unit *= *constant;

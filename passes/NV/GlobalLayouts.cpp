@@ -179,8 +179,7 @@ static bool servesPlaces(RankedTensorType tile, Attribute layout) {
   return true;
 }
 
-/// Whether the access costs little more in `layout` than in the layout that it wants, from which all
-/// elements go through shared memory: written and read, 16 bytes a thread at best.
+/// Whether the access costs little more in `layout` than in the layout that it wants.
 static bool isGoodEnough(RankedTensorType tile, int64_t dim, int64_t run, Attribute layout,
                          Attribute wanted) {
   if (layout == wanted)
@@ -189,16 +188,7 @@ static bool isGoodEnough(RankedTensorType tile, int64_t dim, int64_t run, Attrib
     return false;
   std::optional<int64_t> have = costOf(tile, layout, dim, run),
                          best = costOf(tile, wanted, dim, run);
-  if (!best || !have)
-    return !best;
-  // Bytes are taken as their own layout wants them: those of a product's operand lie across the rows
-  // that are neighbours in memory.
-  int64_t exchange = 0;
-  if (bytesOf(tile.getElementType()) > 1) {
-    int64_t warps = registerLayout(withLayout(tile, layout))->warps();
-    exchange = 2 * 4 * tile.getNumElements() * bytesOf(tile.getElementType()) / (512 * warps);
-  }
-  return *have <= 2 * (*best + exchange);
+  return !best || (have && *have <= 2 * *best);
 }
 
 void GlobalLayouts::assign(LayoutFlow &flow) {

@@ -11,20 +11,13 @@
 // passes: its parity is that of the phase before the first (mbarrier.try_wait.parity with parity 1
 // on a fresh barrier is true, PTX ISA 9.7.13.15.16).
 //
-// A loop whose end is read from memory (scf.while) is, for ptxas, one that threads may leave at
-// different times: what it carries then lives in registers of each thread, and every descriptor of
-// a product is moved to the uniform ones word by word (32 R2UR before 8 products). So such a loop
-// takes its stages from the first lane, once an iteration.
-//
 //===--------------------------------------------------------------------------------------===//
 
 #include "passes/Warp/Passes.h"
 
 #include "dialects/Warp/Warp.h"
-#include "tileloom/Analysis/Roles.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/MapVector.h"
@@ -35,7 +28,6 @@ namespace tileloom::warp {
 } // namespace tileloom::warp
 
 using namespace mlir;
-using namespace tileloom;
 using namespace tileloom::warp;
 
 namespace {
@@ -197,22 +189,6 @@ struct Assigner {
     return success();
   }
 
-  void takePlacesFromFirstLane(ArrayRef<Value> rings, scf::WhileOp loop, Places &places) {
-    builder.setInsertionPointToStart(&loop.getAfter().front());
-    Location loc = loop.getLoc();
-    Value all = arith::ConstantIntOp::create(builder, loc, -1, 32);
-    Value last = arith::ConstantIntOp::create(builder, loc, 31, 32);
-    auto first = [&](Value value) -> Value {
-      return NVVM::ShflOp::create(builder, loc, value.getType(), all, value, zero, last,
-                                  NVVM::ShflKind::idx, UnitAttr());
-    };
-    for (Value ring : rings)
-      if (depthOf(ring) > 1) {
-        places[ring].stage = first(places[ring].stage);
-        places[ring].phase = first(places[ring].phase); // flips where the stage wraps
-      }
-  }
-
   LogicalResult processWhile(scf::WhileOp loop, Places &places) {
     SmallVector<Value> rings = touched(loop, places);
     if (rings.empty())
@@ -239,8 +215,6 @@ struct Assigner {
     condition->insertOperands(condition->getNumOperands(), flatten(rings, inside));
     auto after = newLoop.getAfter().front().addArguments(added, locs);
     unflatten(rings, SmallVector<Value>(after.begin(), after.end()), inside);
-    if (!isSingleThreadRole(newLoop->getParentOfType<RoleOp>()))
-      takePlacesFromFirstLane(rings, newLoop, inside);
     if (failed(process(newLoop.getAfter().front(), inside)))
       return failure();
     Operation *yield = newLoop.getAfter().front().getTerminator();

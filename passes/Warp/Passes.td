@@ -97,7 +97,7 @@ def WarpDrainRings : Pass<"warp-drain-rings"> {
 
 def WarpAssignStagePhase : Pass<"warp-assign-stage-phase"> {
   let summary = "Give every acquire its stage and phase, carried by each role through its control flow";
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::NVVM::NVVMDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
 //===----------------------------------------------------------------------===//

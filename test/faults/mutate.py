@@ -47,6 +47,16 @@ def swap(pattern, old, new, number=0, every=False):
     return edit(pattern, lambda line: re.sub(old, new, line), number, every)
 
 
+def same_address(pattern, number):
+    """The address of the statement before it that matches."""
+    def apply(ptx, recipe):
+        lines = ptx.split("\n")
+        before, here = (site(ptx, pattern, one) for one in (number - 1, number))
+        lines[here] = re.sub(r"\[[^\]]*\]", re.search(r"\[[^\]]*\]", lines[before]).group(), lines[here], count=1)
+        return "\n".join(lines), recipe
+    return apply
+
+
 def drop_wait(number, every=False):
     """The try_wait loop: the label's branch back is not taken any more. The try_wait itself goes too, its predicate is set."""
     def change(line):

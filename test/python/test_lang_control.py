@@ -231,7 +231,7 @@ def test_kernel_library(kernel):
     row = {"out": "*bf16:16", "x": "*bf16:16", "out_stride": "i32:16", "x_stride": "i32:16", "columns": "i32"}
     text = {
         "gemm": lambda: tile(gemm_kernel, dict(a=two, b=two, c=two), **tiles),
-        "gemm_tn": lambda: tile(gemm_kernel, dict(a=two, b=two, c=two, operands=["i32", "i32", "*bf16", None, None]), TRANS_A=True, TRANS_B=True,
+        "gemm_tn": lambda: tile(gemm_kernel, dict(a=two, b=two, c=two, operands=[None, "i32", "i32", "*bf16", None, None]), TRANS_A=True, TRANS_B=True,
                                 STEPS=((add, ((False, False, True),)), (gelu, ())), **tiles),
         "attention": lambda: tile(attention_kernel, dict(q=four, k=four, v=four, o=four, lse="*f32", scale="f32"), CAUSAL=False, BM=128, BN=128),
         "attention_causal": lambda: tile(attention_kernel, dict(q=four, k=four, v=four, o=four, lse="*f32", scale="f32"), CAUSAL=True, BM=192, BN=112),

@@ -81,6 +81,7 @@ def test_gemm_refuses():
     refused(r"gemm: 'b' has shape \[32, 64\]; needed 64 rows, as 'a' has 64 columns", a, b[:32])
     refused("gemm: 'b' is of float16; needed bfloat16, as 'a'", a, b.astype(np.float16))
     refused("gemm: 'b' is of bfloat16; needed float32, as 'a'", a.astype(np.float32), b)
+    refused("gemm: 'a' is of int8; needed float16 or bfloat16 or float32", a.astype(np.int8), b)
     refused(r"gemm: 'out' has shape \[64, 32\]; needed \[64, 64\]", a, b, np.zeros((64, 32), BF16))
     refused(r"gemm: 'bias' has shape \[32\]; needed one that broadcasts to \[64, 64\]", a, b, bias=np.zeros(32, BF16))
     refused("gemm: 'out' is not given with accumulate", a, b, accumulate=True)

@@ -61,11 +61,11 @@ def test_unknown_numbers_are_guessed():
 def test_causal_sections():
     """Rows of tiles that are walked together: four rounds of the machine or what fits L2, in sections of one length."""
     assert gemm(4096, 4096, 4096).raster == 0, "the order of equal tiles does not matter"
-    view = facts.of_signature
-    known = {p.name: view(p, ("bf16", 4), p.name) for p in attention_kernel.parameters if p.name in "qkvo"}
+    signature = "bf16", (None, None, None, 128)
+    known = {p.name: facts.of_signature(p, signature, p.name) for p in attention_kernel.parameters if p.name in "qkvo"}
     known |= {"lse": facts.constant(None), "scale": facts.constant(0.1), "CAUSAL": facts.constant(True)}
     for batch, length, heads, d, most in ((8, 2048, 16, 128, 33), (4, 4096, 16, 128, 16), (2, 8192, 16, 128, 8), (3, 4096, 11, 128, 16)):
-        arguments = {name: Tensor(shape=(batch, length, heads, d), strides=(length * heads * d, heads * d, d, 1)) for name in "qkvo"}
+        arguments = {name: facts.Tensor(tl.bfloat16, (batch, length, heads, d), (length * heads * d, heads * d, d, 1), 0, 0) for name in "qkvo"}
 
         def emit(constants):
             return generate(attention_kernel, {**known, **{name: facts.constant(value) for name, value in constants.items()}}, None)

@@ -20,7 +20,8 @@ class Chain:
 
     @property
     def operands(self):
-        return (*self.shape[-2:], *self._operands) if self._steps else ()
+        batch = self.shape[0] if len(self.shape) == 3 else None
+        return (batch, *self.shape[-2:], *self._operands) if self._steps else ()
 
     def step(self, function, *operands):
         """function(value, *operands); operands: (name, number or tensor that broadcasts to the result)."""
@@ -83,5 +84,6 @@ class Chain:
         self.tensors[name] = found
         batch = rank == 3 and along[0]
         self._operands += [value, strides[-2] if along[-2] else None, strides[0] if batch else None]
-        vector = along[-1] and not along[-2] and not batch
-        return batch, along[-2], "copied" if vector and found.address % 16 == 0 else along[-1]
+        steps = [step * found.dtype.itemsize for step, own in zip(strides, along[:-1]) if own]
+        fits = along[-1] and found.address % 16 == 0 and all(step % 16 == 0 for step in steps) and (along[-2] or not batch)
+        return batch, along[-2], "copied" if fits else along[-1]

@@ -1,9 +1,8 @@
 """What happens to a tile of sums before it is stored: a chain of steps, each a jitted function (value, *operands) -> value.
 
-A kernel gets the chain as a constant, STEPS = ((function, (KIND, ...)), ...), and a tuple: rows and columns of the result (numbers, not a view's extents,
-so that their divisibility is known), then three entries for each operand: a tensor or number, its row stride, its batch stride. KIND says along what the tensor extends: (batch, rows, columns) as bools,
-None for a number, "amax" of rows or columns for a place that is updated; "copied" for columns: hardware copies can take the vector, which then waits in
-shared memory when the sum is done. Operands arrive as tiles that broadcast to the value.
+A kernel gets the chain as a constant, STEPS = ((function, (KIND, ...)), ...), and a tuple: batch (or None), rows and columns of the result, then three entries for each operand: a tensor or number, its row stride, its batch stride. KIND says along what the tensor extends: (batch, rows, columns) as bools,
+None for a number, "amax" of rows or columns for a place that is updated; "copied" for columns: hardware copies can take the tensor, whose part then waits
+in shared memory when the sum is done. Operands arrive as tiles that broadcast to the value.
 """
 
 import tileloom as tl
@@ -12,14 +11,14 @@ import tileloom as tl
 @tl.jit
 def finish(value, at, operands, STEPS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
     """The value after all steps, in float32. at: batch index or none, first row, first column of the tile."""
-    place = 2
+    place = 3
     for step, kinds in STEPS:
         loaded = ()
         for kind in kinds:
             x, row_stride, batch_stride = operands[place:place + 3]
             place += 3
             if kind is not None:
-                x = _tile(x, row_stride, batch_stride, kind, at, operands[:2], BM, BN)
+                x = _tile(x, row_stride, batch_stride, kind, at, operands[:3], BM, BN)
             loaded = loaded + (x,)
         value = step(value, *loaded)
     return value
@@ -28,8 +27,17 @@ def finish(value, at, operands, STEPS: tl.constexpr, BM: tl.constexpr, BN: tl.co
 @tl.jit
 def _tile(x, row_stride, batch_stride, KIND: tl.constexpr, at, extents, BM: tl.constexpr, BN: tl.constexpr):
     """The part of a tensor that belongs to a tile; for amax its addresses, which of them exist, and which elements of the value do."""
+    batch, M, N = extents
+    if KIND[2] == "copied":
+        if KIND[0]:
+            part = tl.make_tensor_descriptor(x, [batch, M, N], [batch_stride, row_stride, 1], [1, BM, BN]).load(at).reshape(BM, BN)
+        elif KIND[1]:
+            part = tl.make_tensor_descriptor(x, [M, N], [row_stride, 1], [BM, BN]).load(at[-2:])
+        else:
+            part = tl.make_tensor_descriptor(x, [N], [1], [BN]).load([at[-1]])[None, :]
+        return part.to(tl.float32)
     rows, columns = at[-2] + tl.arange(0, BM), at[-1] + tl.arange(0, BN)
-    inside = rows < extents[0], columns < extents[1]
+    inside = rows < M, columns < N
     if KIND[0]:
         x = x + at[0] * batch_stride
     if KIND[-1] == "amax":
@@ -39,8 +47,6 @@ def _tile(x, row_stride, batch_stride, KIND: tl.constexpr, at, extents, BM: tl.c
         return tl.load(x + rows.to(tl.int64)[:, None] * row_stride + columns[None, :], inside[0][:, None] & inside[1][None, :], 0).to(tl.float32)
     if KIND[1]:
         return tl.load(x + rows * row_stride, inside[0], 0).to(tl.float32)[:, None]
-    if KIND[2] == "copied":
-        return tl.make_tensor_descriptor(x, [extents[1]], [1], [BN]).load([at[-1]]).to(tl.float32)[None, :]
     if KIND[2]:
         return tl.load(x + columns, inside[1], 0).to(tl.float32)[None, :]
     return tl.load(x).to(tl.float32)

@@ -3,9 +3,9 @@
 
 // 128 rows are two warpgroups'; 16 such tiles are walked together; products stay in flight.
 // CHECK-LABEL: func.func @cooperative
-// CHECK-SAME: #tile.schedule<pending = 1, raster = 16, replicas = 2, specialize = "auto", use = "cooperative">
+// CHECK-SAME: #tile.schedule<pending = 1, raster = 16, replicas = 2, scheduler = "static", specialize = "auto", use = "cooperative">
 // TMEM-LABEL: func.func @cooperative
-// TMEM-SAME: #tile.schedule<raster = 16, replicas = 1, specialize = "auto", use = "cooperative">
+// TMEM-SAME: #tile.schedule<raster = 16, replicas = 1, scheduler = "static", specialize = "auto", use = "cooperative">
 func.func @cooperative(%a: tensor<128x64xbf16>, %b: tensor<64x64xbf16>, %c: tensor<128x64xf32>) -> tensor<128x64xf32>
     attributes {tile.kernel} {
   %d = tile.dot %a, %b acc(%c) : tensor<128x64xbf16>, tensor<64x64xbf16> -> tensor<128x64xf32>
@@ -16,7 +16,7 @@ func.func @cooperative(%a: tensor<128x64xbf16>, %b: tensor<64x64xbf16>, %c: tens
 
 // In turns: small pieces on the way out, unless the schedule says how.
 // CHECK-LABEL: func.func @turns
-// CHECK-SAME: #tile.schedule<buffers = 2, epilogue = 32, pending = 1, raster = 32, replicas = 2, specialize = "auto", use = "pingpong">
+// CHECK-SAME: #tile.schedule<buffers = 2, epilogue = 32, pending = 1, raster = 32, replicas = 2, scheduler = "static", specialize = "auto", use = "pingpong">
 func.func @turns(%a: tensor<64x64xbf16>, %b: tensor<64x64xbf16>, %c: tensor<64x64xf32>) -> tensor<64x64xf32>
     attributes {tile.kernel, tile.schedule = #tile.schedule<use = "pingpong">} {
   %d = tile.dot %a, %b acc(%c) : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
@@ -26,7 +26,7 @@ func.func @turns(%a: tensor<64x64xbf16>, %b: tensor<64x64xbf16>, %c: tensor<64x6
 // -----
 
 // CHECK-LABEL: func.func @given
-// CHECK-SAME: #tile.schedule<epilogue = 64, pending = 0, raster = 4, replicas = 2, specialize = "auto", use = "pingpong">
+// CHECK-SAME: #tile.schedule<epilogue = 64, pending = 0, raster = 4, replicas = 2, scheduler = "static", specialize = "auto", use = "pingpong">
 func.func @given(%a: tensor<64x64xbf16>, %b: tensor<64x64xbf16>, %c: tensor<64x64xf32>) -> tensor<64x64xf32>
     attributes {tile.kernel, tile.schedule = #tile.schedule<use = "pingpong", epilogue = 64, pending = 0, raster = 4>} {
   %d = tile.dot %a, %b acc(%c) : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>

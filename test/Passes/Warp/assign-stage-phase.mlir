@@ -231,51 +231,6 @@ func.func @order(%n: i32) {
 
 // -----
 
-// With more than one slot, an iteration takes its place from the first lane: what a while carries is not uniform for ptxas. A role of
-// one thread has no other lanes.
-// CHECK-LABEL: func.func @while_stages
-func.func @while_stages(%q: i64, %n: i32) {
-  %c1 = arith.constant 1 : i32
-  %b = warp.buffer : !warp.buffer<3 x [64x64xbf16]>
-  %free = warp.ring released %b : !warp.buffer<3 x [64x64xbf16]>
-  %ready = warp.ring %b : !warp.buffer<3 x [64x64xbf16]>
-  warp.specialize {
-    // CHECK: warp.role @load
-    warp.role @load warps(1) {
-      // CHECK-NOT: nvvm.shfl.sync
-      scf.while : () -> () {
-        %old = nv.atomic_add %q[%q], %c1 : i32
-        %more = arith.cmpi slt, %old, %n : i32
-        scf.condition(%more)
-      } do {
-        %t = warp.acquire %free
-        warp.release %t to %ready tma
-        scf.yield
-      }
-    }
-    // CHECK: warp.role @math
-    warp.role @math warps(4) {
-      // CHECK: ^bb0(%[[S:.*]]: i32, %[[P:.*]]: i32):
-      // CHECK-NEXT: %[[U:.*]] = nvvm.shfl.sync idx %c-1_i32, %[[S]], %c0_i32, %c31_i32
-      // CHECK-NEXT: %[[V:.*]] = nvvm.shfl.sync idx %c-1_i32, %[[P]], %c0_i32, %c31_i32
-      // CHECK-NEXT: warp.acquire %{{.*}} at(%[[U]], %[[V]])
-      // CHECK: arith.addi %[[U]], %c1_i32
-      scf.while : () -> () {
-        %old = nv.atomic_add %q[%q], %c1 : i32
-        %more = arith.cmpi slt, %old, %n : i32
-        scf.condition(%more)
-      } do {
-        %t = warp.acquire %ready
-        warp.release %t to %free generic
-        scf.yield
-      }
-    }
-  }
-  return
-}
-
-// -----
-
 func.func @other_control_flow(%x: index) {
   %b = warp.buffer : !warp.buffer<2 x [64x64xbf16]>
   %ring = warp.ring released %b : !warp.buffer<2 x [64x64xbf16]>
