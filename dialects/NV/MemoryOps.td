@@ -117,6 +117,41 @@ def NV_GlobalReduceOp : NV_Op<"global_reduce"> {
   let hasVerifier = 1;
 }
 
+def NV_GlobalAtomicOp : NV_Op<"global_atomic", [AttrSizedOperandSegments, AllTypesMatch<["value", "result"]>]> {
+  let summary = "Combines elements with global memory atomically, and gives the values before";
+  let description = [{
+    Places as in `nv.global_store`; relaxed. Of the threads that hold an element one performs the operation, and all get the value before,
+    through `scratch` if they are several; zero where `mask` is false. `cas` writes `value` where memory equals `compare`. `add` for f64, f32,
+    f16, bf16, i32 and i64, `xchg` and `cas` for 32 or 64 bits, the others for i32 and i64.
+
+    ```mlir
+    %old = nv.global_atomic add %x to %p[%i] mask(%m : tensor<64xi1>) : tensor<64xf32>, tensor<64xi64>
+    ```
+  }];
+  let arguments = (ins NV_AtomicKind:$kind, AnyType:$value, I64:$pointer, AnyType:$offset, Optional<AnyType>:$mask,
+                       Optional<AnyType>:$compare, DefaultValuedAttr<NV_MemScope, "MemScope::Gpu">:$scope,
+                       Optional<NV_MemDescType>:$scratch);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = [{
+    $kind $value `to` $pointer `[` $offset `]` (`mask` `(` $mask^ `:` type($mask) `)`)? (`compare` `(` $compare^ `:` type($compare) `)`)?
+    (`scope` `(` $scope^ `)`)? (`scratch` `(` $scratch^ `:` type($scratch) `)`)? attr-dict `:` type($value) `,` type($offset)
+  }];
+  let hasVerifier = 1;
+}
+
+def NV_MemoryFenceOp : NV_Op<"memory_fence"> {
+  let summary = "Orders this thread's accesses to memory before later ones, as seen by the scope";
+  let description = [{
+    `fence.acq_rel`: with a barrier of the role before (a release) or after it (an acquire) it orders the role's accesses.
+
+    ```mlir
+    nv.memory_fence gpu
+    ```
+  }];
+  let arguments = (ins NV_MemScope:$scope);
+  let assemblyFormat = "$scope attr-dict";
+}
+
 def NV_CpAsyncOp : NV_Op<"cp_async"> {
   let summary = "Copies elements of global memory to shared memory without registers";
   let description = [{

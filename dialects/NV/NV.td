@@ -37,7 +37,21 @@ def NV_CacheHint : I32EnumAttr<"CacheHint", "L2 eviction priority", [
 }
 
 def NV_ReduceKind : I32EnumAttr<"ReduceKind", "how elements combine", [
-    I32EnumAttrCase<"Add", 0, "add">, I32EnumAttrCase<"Max", 1, "max">, I32EnumAttrCase<"Min", 2, "min">]> {
+    I32EnumAttrCase<"Add", 0, "add">, I32EnumAttrCase<"Max", 1, "max">, I32EnumAttrCase<"Min", 2, "min">,
+    I32EnumAttrCase<"Mul", 3, "mul">]> {
+  let cppNamespace = "::tileloom::nv";
+}
+
+def NV_AtomicKind : I32EnumAttr<"AtomicKind", "what an atomic operation does to memory", [
+    I32EnumAttrCase<"Add", 0, "add">, I32EnumAttrCase<"Max", 1, "max">, I32EnumAttrCase<"Min", 2, "min">,
+    I32EnumAttrCase<"Umax", 3, "umax">, I32EnumAttrCase<"Umin", 4, "umin">, I32EnumAttrCase<"And", 5, "and">,
+    I32EnumAttrCase<"Or", 6, "or">, I32EnumAttrCase<"Xor", 7, "xor">, I32EnumAttrCase<"Xchg", 8, "xchg">,
+    I32EnumAttrCase<"Cas", 9, "cas">]> {
+  let cppNamespace = "::tileloom::nv";
+}
+
+def NV_MemScope : I32EnumAttr<"MemScope", "for whom an operation is atomic or ordered", [
+    I32EnumAttrCase<"Gpu", 0, "gpu">, I32EnumAttrCase<"Cta", 1, "cta">, I32EnumAttrCase<"Sys", 2, "sys">]> {
   let cppNamespace = "::tileloom::nv";
 }
 

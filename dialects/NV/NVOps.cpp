@@ -96,6 +96,10 @@ LogicalResult TmaLoadOp::verify() {
 }
 
 LogicalResult TmaStoreOp::verify() {
+  if (auto kind = getReduce(); kind && (*kind == AtomicKind::Umax || *kind == AtomicKind::Umin ||
+                                        *kind == AtomicKind::Xchg || *kind == AtomicKind::Cas))
+    return emitOpError("reduce: expected add, max, min, and, or or xor, found ")
+           << stringifyAtomicKind(*kind);
   return verifyBox(*this, getDesc().getType(), getView().getType(), getCoordinates().size());
 }
 
@@ -327,10 +331,38 @@ LogicalResult GlobalReduceOp::verify() {
   Type element = getElementTypeOrSelf(getValue().getType());
   bool integer = element.isInteger(32) || element.isInteger(64);
   bool real = element.isF32() || element.isF16() || element.isBF16();
+  if (getKind() == ReduceKind::Mul)
+    return emitOpError("kind: expected add, max or min, found mul");
   if (!integer && !(real && getKind() == ReduceKind::Add))
     return emitOpError("element type: expected ")
            << (getKind() == ReduceKind::Add ? "f32, f16, bf16, i32 or i64" : "i32 or i64")
            << ", found " << element;
+  return verifyPlaces(*this, getValue().getType(), getOffset().getType(), getMask());
+}
+
+LogicalResult GlobalAtomicOp::verify() {
+  bool cas = getKind() == AtomicKind::Cas;
+  if (cas != static_cast<bool>(getCompare()))
+    return emitOpError("compare: expected ")
+           << (cas ? "an operand" : "none") << " with " << stringifyAtomicKind(getKind())
+           << ", found " << (cas ? "none" : "one");
+  if (cas && getCompare().getType() != getValue().getType())
+    return emitOpError("compare: expected ")
+           << getValue().getType() << ", found " << getCompare().getType();
+  Type element = getElementTypeOrSelf(getValue().getType());
+  unsigned bits = elementBits(element);
+  bool fits = element.isInteger(32) || element.isInteger(64);
+  StringRef fitting = "i32 or i64";
+  if (getKind() == AtomicKind::Add) {
+    fits |= isa<Float64Type, Float32Type, Float16Type, BFloat16Type>(element);
+    fitting = "f64, f32, f16, bf16, i32 or i64";
+  } else if (cas || getKind() == AtomicKind::Xchg) {
+    fits = bits == 32 || bits == 64;
+    fitting = "32 or 64 bits";
+  }
+  if (!fits)
+    return emitOpError("element type of ")
+           << stringifyAtomicKind(getKind()) << ": expected " << fitting << ", found " << element;
   return verifyPlaces(*this, getValue().getType(), getOffset().getType(), getMask());
 }
 

@@ -79,15 +79,17 @@ def NV_TmaStoreOp : NV_Op<"tma.store", [NV_SingleThread]> {
   let summary = "Copies a tile of shared memory to a box of a global tensor";
   let description = [{
     Elements outside the tensor are not written. The slot that holds the tile is free again once a release of kind
-    `bulk_read` has completed.
+    `bulk_read` has completed. With `reduce` each element is combined with the one in memory, atomically (relaxed): `add`, `max`, `min`,
+    `and`, `or`, `xor`.
 
     ```mlir
     nv.tma.store %s to %C[%i, %j] : !nv.memdesc<64x64xbf16>, !tile.desc<64x64xbf16>
     ```
   }];
-  let arguments = (ins NV_MemDescType:$view, AnyType:$desc, Variadic<I32>:$coordinates, OptionalAttr<NV_CacheHint>:$cache);
+  let arguments = (ins NV_MemDescType:$view, AnyType:$desc, Variadic<I32>:$coordinates, OptionalAttr<NV_CacheHint>:$cache,
+                       OptionalAttr<NV_AtomicKind>:$reduce);
   let assemblyFormat = [{
-    $view `to` $desc `[` $coordinates `]` (`cache` `(` $cache^ `)`)? attr-dict `:` type($view) `,` type($desc)
+    $view `to` $desc `[` $coordinates `]` (`reduce` `(` $reduce^ `)`)? (`cache` `(` $cache^ `)`)? attr-dict `:` type($view) `,` type($desc)
   }];
   let hasVerifier = 1;
 }

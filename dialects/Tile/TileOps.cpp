@@ -94,6 +94,38 @@ LogicalResult StoreOp::verify() {
                    getCoordinates().size());
 }
 
+LogicalResult StoreReduceOp::verify() {
+  Type element = cast<DescType>(getDesc().getType()).getElementType();
+  bool integer = element.isInteger(32) || element.isInteger(64);
+  bool narrow = element.isF16() || element.isBF16();
+  StringRef fitting;
+  switch (getKind()) {
+  case AtomicKind::Add:
+    if (!integer && !narrow && !element.isF32())
+      fitting = "f32, f16, bf16, i32 or i64";
+    break;
+  case AtomicKind::Max:
+  case AtomicKind::Min:
+    if (!integer && !narrow)
+      fitting = "f16, bf16, i32 or i64";
+    break;
+  case AtomicKind::And:
+  case AtomicKind::Or:
+  case AtomicKind::Xor:
+    if (!integer)
+      fitting = "i32 or i64";
+    break;
+  default:
+    return emitOpError("kind: expected add, max, min, and, or or xor, found ")
+           << stringifyAtomicKind(getKind());
+  }
+  if (!fitting.empty())
+    return emitOpError("element type of ")
+           << stringifyAtomicKind(getKind()) << ": expected " << fitting << ", found " << element;
+  return verifyBox(*this, cast<DescType>(getDesc().getType()), getValue().getType(),
+                   getCoordinates().size());
+}
+
 LogicalResult ReboxOp::verify() {
   auto source = cast<DescType>(getSource().getType()),
        result = cast<DescType>(getResult().getType());
@@ -126,6 +158,28 @@ LogicalResult AtomicOp::verify() {
   if (getValue().getType() != getResult().getType())
     return emitOpError("result: expected ")
            << getValue().getType() << ", found " << getResult().getType();
+  bool cas = getKind() == AtomicKind::Cas;
+  if (cas != static_cast<bool>(getCompare()))
+    return emitOpError("compare: expected ")
+           << (cas ? "an operand" : "none") << " with " << stringifyAtomicKind(getKind())
+           << ", found " << (cas ? "none" : "one");
+  if (cas && getCompare().getType() != getValue().getType())
+    return emitOpError("compare: expected ")
+           << getValue().getType() << ", found " << getCompare().getType();
+  Type element = getElementTypeOrSelf(getValue().getType());
+  unsigned bits = elementBits(element);
+  bool integer = element.isInteger(32) || element.isInteger(64), fits = integer;
+  StringRef fitting = "i32 or i64";
+  if (getKind() == AtomicKind::Add) {
+    fits |= isa<Float64Type, Float32Type, Float16Type, BFloat16Type>(element);
+    fitting = "f64, f32, f16, bf16, i32 or i64";
+  } else if (cas || getKind() == AtomicKind::Xchg) {
+    fits = bits == 32 || bits == 64;
+    fitting = "32 or 64 bits";
+  }
+  if (!fits)
+    return emitOpError("element type of ")
+           << stringifyAtomicKind(getKind()) << ": expected " << fitting << ", found " << element;
   return verifyAccess(*this, getValue().getType(), getOffset().getType(), typeOrNull(getMask()),
                       Type());
 }
@@ -151,6 +205,14 @@ LogicalResult DotOp::verify() {
                : !isa<Float32Type, Float16Type>(result.getElementType()))
     return emitOpError("result element type: expected ")
            << (integers ? "i32" : "f32 or f16") << ", found " << result.getElementType();
+  return success();
+}
+
+LogicalResult ToSharedOp::verify() {
+  for (Operation *user : getResult().getUsers())
+    if (!isa<DotOp, TransOp>(user))
+      return emitOpError("uses: expected tile.dot and tile.trans, found '")
+             << user->getName() << "'";
   return success();
 }
 

@@ -14,7 +14,28 @@ class Tile_Op<string mnemonic, list<Trait> traits = []> : Op<Tile_Dialect, mnemo
 def Tile_AnyDesc : Type<CPred<"::llvm::isa<::tileloom::tile::DescType>($_self)">, "descriptor">;
 
 def Tile_ReduceKind : I32EnumAttr<"ReduceKind", "how elements combine", [
-    I32EnumAttrCase<"Add", 0, "add">, I32EnumAttrCase<"Max", 1, "max">, I32EnumAttrCase<"Min", 2, "min">]> {
+    I32EnumAttrCase<"Add", 0, "add">, I32EnumAttrCase<"Max", 1, "max">, I32EnumAttrCase<"Min", 2, "min">,
+    I32EnumAttrCase<"Mul", 3, "mul">]> {
+  let cppNamespace = "::tileloom::tile";
+}
+
+/// In the order of nv's.
+def Tile_AtomicKind : I32EnumAttr<"AtomicKind", "what an atomic operation does to memory", [
+    I32EnumAttrCase<"Add", 0, "add">, I32EnumAttrCase<"Max", 1, "max">, I32EnumAttrCase<"Min", 2, "min">,
+    I32EnumAttrCase<"Umax", 3, "umax">, I32EnumAttrCase<"Umin", 4, "umin">, I32EnumAttrCase<"And", 5, "and">,
+    I32EnumAttrCase<"Or", 6, "or">, I32EnumAttrCase<"Xor", 7, "xor">, I32EnumAttrCase<"Xchg", 8, "xchg">,
+    I32EnumAttrCase<"Cas", 9, "cas">]> {
+  let cppNamespace = "::tileloom::tile";
+}
+
+def Tile_MemOrder : I32EnumAttr<"MemOrder", "what is ordered around an atomic operation", [
+    I32EnumAttrCase<"Relaxed", 0, "relaxed">, I32EnumAttrCase<"Acquire", 1, "acquire">,
+    I32EnumAttrCase<"Release", 2, "release">, I32EnumAttrCase<"AcqRel", 3, "acq_rel">]> {
+  let cppNamespace = "::tileloom::tile";
+}
+
+def Tile_MemScope : I32EnumAttr<"MemScope", "for whom an operation is atomic", [
+    I32EnumAttrCase<"Gpu", 0, "gpu">, I32EnumAttrCase<"Cta", 1, "cta">, I32EnumAttrCase<"Sys", 2, "sys">]> {
   let cppNamespace = "::tileloom::tile";
 }
 
@@ -49,6 +70,22 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
   }];
   let arguments = (ins AnyRankedTensor:$value, Tile_AnyDesc:$desc, Variadic<I32>:$coordinates);
   let assemblyFormat = "$value `to` $desc `[` $coordinates `]` attr-dict `:` type($value) `,` type($desc)";
+  let hasVerifier = 1;
+}
+
+def Tile_StoreReduceOp : Tile_Op<"store_reduce", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Combines a tile with a box of a global tensor";
+  let description = [{
+    Each element atomically (relaxed), with `add`, `max`, `min`, `and`, `or` or `xor`, by the copy engine; elements outside the tensor are
+    left alone. Elements: `add` f32, f16, bf16, i32, i64; `max` and `min` f16, bf16, i32, i64 (by the descriptor's sign); the others
+    i32, i64.
+
+    ```mlir
+    tile.store_reduce add %v to %C[%i, %j] : tensor<128x64xf32>, !tile.desc<128x64xf32>
+    ```
+  }];
+  let arguments = (ins Tile_AtomicKind:$kind, AnyRankedTensor:$value, Tile_AnyDesc:$desc, Variadic<I32>:$coordinates);
+  let assemblyFormat = "$kind $value `to` $desc `[` $coordinates `]` attr-dict `:` type($value) `,` type($desc)";
   let hasVerifier = 1;
 }
 
@@ -103,20 +140,25 @@ def Tile_ScatterOp : Tile_Op<"scatter", [MemoryEffects<[MemWrite]>]> {
   let hasVerifier = 1;
 }
 
-def Tile_AtomicOp : Tile_Op<"atomic", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Tile_AtomicOp : Tile_Op<"atomic", [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOperandSegments]> {
   let summary = "Combines elements with memory in one step each, and gives the values before";
   let description = [{
-    Relaxed, device scope. As `tile.gather`; elements that `mask` leaves out give zero.
+    As `tile.gather`; elements that `mask` leaves out give zero. `cas` writes `value` where memory equals `compare`. `order` and `scope` as
+    in PTX: relaxed and gpu if not given. The order is that of the whole program: what any of its threads did before comes before.
+    Elements: `add` f64, f32, f16, bf16, i32, i64; `xchg` and `cas` of 32 or 64 bits; the others i32, i64.
 
     ```mlir
-    %old = tile.atomic add %x to %p[%at] : tensor<256xf32>, tensor<256xi64> -> tensor<256xf32>
+    %old = tile.atomic add %x to %p[%at] order(acq_rel) : tensor<256xf32>, tensor<256xi64> -> tensor<256xf32>
+    %won = tile.atomic cas %one to %p[%at] compare(%zero : i32) : i32, i64 -> i32
     ```
   }];
-  let arguments = (ins Tile_ReduceKind:$kind, AnyType:$value, I64:$pointer, AnyType:$offset, Optional<AnyType>:$mask);
+  let arguments = (ins Tile_AtomicKind:$kind, AnyType:$value, I64:$pointer, AnyType:$offset, Optional<AnyType>:$mask,
+                       Optional<AnyType>:$compare, DefaultValuedAttr<Tile_MemOrder, "MemOrder::Relaxed">:$order,
+                       DefaultValuedAttr<Tile_MemScope, "MemScope::Gpu">:$scope);
   let results = (outs AnyType:$result);
   let assemblyFormat = [{
-    $kind $value `to` $pointer `[` $offset `]` (`mask` `(` $mask^ `:` type($mask) `)`)? attr-dict
-    `:` type($value) `,` type($offset) `->` type($result)
+    $kind $value `to` $pointer `[` $offset `]` (`mask` `(` $mask^ `:` type($mask) `)`)? (`compare` `(` $compare^ `:` type($compare) `)`)?
+    (`order` `(` $order^ `)`)? (`scope` `(` $scope^ `)`)? attr-dict `:` type($value) `,` type($offset) `->` type($result)
   }];
   let hasVerifier = 1;
 }
@@ -141,6 +183,22 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AttrSizedOperandSegments,
   let assemblyFormat = [{
     $a `,` $b (`acc` `(` $acc^ `)`)? (`use_acc` `(` $use_acc^ `)`)? attr-dict `:` type($a) `,` type($b) `->` type($result)
   }];
+  let hasVerifier = 1;
+}
+
+def Tile_ToSharedOp : Tile_Op<"to_shared", [Pure, AllTypesMatch<["source", "result"]>]> {
+  let summary = "The same tile, in shared memory";
+  let description = [{
+    Made by `warp-partition` for an operand of a product that is computed, or read through pointers: the tensor core of Hopper reads `b`
+    from shared memory only. Its uses are products, directly or through `tile.trans`.
+
+    ```mlir
+    %s = tile.to_shared %x : tensor<64x128xbf16>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$source);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source)";
   let hasVerifier = 1;
 }
 
@@ -177,15 +235,15 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
 def Tile_ScanOp : Tile_Op<"scan", [Pure, AllTypesMatch<["source", "result"]>]> {
   let summary = "Running combination of the elements along one dimension";
   let description = [{
-    Element i of the result combines elements 0 to i of the source.
+    Element i of the result combines elements 0 to i of the source; with `reverse`, elements i to the last.
 
     ```mlir
     %c = tile.scan add %x dim(0) : tensor<256xf32>
     ```
   }];
-  let arguments = (ins Tile_ReduceKind:$kind, AnyRankedTensor:$source, I64Attr:$dim);
+  let arguments = (ins Tile_ReduceKind:$kind, AnyRankedTensor:$source, I64Attr:$dim, UnitAttr:$reverse);
   let results = (outs AnyRankedTensor:$result);
-  let assemblyFormat = "$kind $source `dim` `(` $dim `)` attr-dict `:` type($source)";
+  let assemblyFormat = "$kind $source `dim` `(` $dim `)` (`reverse` $reverse^)? attr-dict `:` type($source)";
   let hasVerifier = 1;
 }
 

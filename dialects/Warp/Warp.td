@@ -42,6 +42,13 @@ def Warp_ReleaseKind : I32EnumAttr<"ReleaseKind", "what completes a hand-over", 
   let cppNamespace = "::tileloom::warp";
 }
 
+/// The kinds of nv.tma.store, by nv's numbers.
+def Warp_StoreReduce : I32EnumAttr<"StoreReduce", "how a stored tile combines with memory", [
+    I32EnumAttrCase<"Add", 0, "add">, I32EnumAttrCase<"Max", 1, "max">, I32EnumAttrCase<"Min", 2, "min">,
+    I32EnumAttrCase<"And", 5, "and">, I32EnumAttrCase<"Or", 6, "or">, I32EnumAttrCase<"Xor", 7, "xor">]> {
+  let cppNamespace = "::tileloom::warp";
+}
+
 def Warp_Scope : I32EnumAttr<"Scope", "which CTAs share a ring", [
     I32EnumAttrCase<"Cta", 0, "cta">, I32EnumAttrCase<"Cluster", 1, "cluster">,
     I32EnumAttrCase<"Pair", 2, "pair">]> {
@@ -292,15 +299,16 @@ def Warp_StoreOp : Warp_Op<"store"> {
   let summary = "Writes a register tile to a global tensor through a staging ring";
   let description = [{
     Short for: acquire a slot of the ring, write the tile to it, copy it to the box of `desc` at `coordinates`, release the slot to the
-    same ring once it has been read. The ring is one that this role alone uses, over a buffer of one view.
+    same ring once it has been read. The ring is one that this role alone uses, over a buffer of one view. `reduce` as in `nv.tma.store`.
 
     ```mlir
     warp.store %p to %C[%i, %j] through %staged : tensor<64x64xbf16>, !tile.desc<64x64xbf16>
     ```
   }];
-  let arguments = (ins AnyRankedTensor:$value, AnyType:$desc, Variadic<I32>:$coordinates, Warp_RingType:$ring);
+  let arguments = (ins AnyRankedTensor:$value, AnyType:$desc, Variadic<I32>:$coordinates, Warp_RingType:$ring,
+                       OptionalAttr<Warp_StoreReduce>:$reduce);
   let assemblyFormat = [{
-    $value `to` $desc `[` $coordinates `]` `through` $ring attr-dict `:` type($value) `,` type($desc)
+    $value `to` $desc `[` $coordinates `]` (`reduce` `(` $reduce^ `)`)? `through` $ring attr-dict `:` type($value) `,` type($desc)
   }];
   let hasVerifier = 1;
 }

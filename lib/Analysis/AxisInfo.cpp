@@ -181,3 +181,16 @@ AxisInfo AxisInfoAnalysis::of(Value value) const {
   return lattice && lattice->getValue().info ? *lattice->getValue().info
                                              : AxisInfo::unknown(value.getType());
 }
+
+int64_t AxisInfoAnalysis::neighbours(Value pointer, Value offset, Value mask, unsigned dim,
+                                     int64_t bytes) const {
+  AxisInfo at = of(offset);
+  int64_t aligned = of(pointer).divisibility[0], run = std::max<int64_t>(1, 16 / bytes);
+  auto fits = [&](int64_t count) {
+    return at.contiguity[dim] % count == 0 && at.divisibilityOf(dim, count) % count == 0 &&
+           aligned % (count * bytes) == 0 && (!mask || of(mask).constancy[dim] % count == 0);
+  };
+  while (run > 1 && !fits(run))
+    run /= 2;
+  return run;
+}

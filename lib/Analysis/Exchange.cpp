@@ -2,8 +2,11 @@
 
 #include "tileloom/Analysis/Exchange.h"
 
+#include "tileloom/Analysis/Roles.h"
 #include "tileloom/Analysis/TileLayouts.h"
 #include "tileloom/Layout/AccessPlan.h"
+
+#include "mlir/IR/TypeUtilities.h"
 
 #include <map>
 
@@ -219,6 +222,21 @@ static Expected<int64_t> exchangeBytes(Expected<Conversion> conversion, Type ele
   return shared->sizeBytes();
 }
 
+/// The values before go from the threads that performed the operation to all that hold the element.
+static Expected<int64_t> atomicScratch(nv::GlobalAtomicOp op) {
+  if (op->use_empty() || isSingleThreadRole(op->getParentOfType<warp::RoleOp>()))
+    return 0;
+  int64_t bytes = scratchBits(getElementTypeOrSelf(op.getType())) / 8;
+  auto tensor = dyn_cast<RankedTensorType>(op.getType());
+  if (!tensor)
+    return bytes;
+  Expected<RegisterLayout> layout = registerLayout(tensor);
+  if (!layout)
+    return layout.takeError();
+  bool copies = layout->replicatedLanes() || layout->replicatedWarps();
+  return copies ? tensor.getNumElements() * bytes : 0;
+}
+
 Expected<int64_t> tileloom::scratchBytes(Operation *op) {
   if (auto reduce = dyn_cast<nv::ReduceOp>(op)) {
     auto source = reduce.getSource().getType();
@@ -255,11 +273,14 @@ Expected<int64_t> tileloom::scratchBytes(Operation *op) {
       return 0;
     return reshape.getType().getNumElements() * scratchBits(reshape.getType().getElementType()) / 8;
   }
+  if (auto atomic = dyn_cast<nv::GlobalAtomicOp>(op))
+    return atomicScratch(atomic);
   return 0;
 }
 
 bool tileloom::takesScratch(Operation *op) {
-  return isa<nv::ReduceOp, nv::ScanOp, nv::ConvertLayoutOp, nv::TransOp, nv::ReshapeOp>(op);
+  return isa<nv::ReduceOp, nv::ScanOp, nv::ConvertLayoutOp, nv::TransOp, nv::ReshapeOp,
+             nv::GlobalAtomicOp>(op);
 }
 
 MutableOperandRange tileloom::scratchOperand(Operation *op) {
@@ -271,5 +292,7 @@ MutableOperandRange tileloom::scratchOperand(Operation *op) {
     return convert.getScratchMutable();
   if (auto trans = dyn_cast<nv::TransOp>(op))
     return trans.getScratchMutable();
+  if (auto atomic = dyn_cast<nv::GlobalAtomicOp>(op))
+    return atomic.getScratchMutable();
   return cast<nv::ReshapeOp>(op).getScratchMutable();
 }

@@ -143,7 +143,7 @@ void Inputs::addLeaf(Value value, llvm::StringMap<int32_t> &functions) {
   } else if (fixedValue(op, 0, 0, 1) || isScalarOp(op) ||
              isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op)) {
     return;
-  } else if (isa<nv::AtomicAddOp>(op)) {
+  } else if (isa<nv::AtomicAddOp, nv::GlobalAtomicOp>(op)) {
     leaf.kind = Leaf::Counter;
   } else {
     bool tiles = llvm::any_of(op->getOperandTypes(), llvm::IsaPred<ShapedType>);

@@ -190,8 +190,10 @@ private:
       (load->getParentOfType<scf::ForOp>() ? perStage : fixed) += bytesOf(load.getType());
     });
     double staging = 0;
-    kernel.walk([&](tile::StoreOp store) {
-      auto type = cast<RankedTensorType>(store.getValue().getType());
+    kernel.walk([&](Operation *store) {
+      if (!isa<tile::StoreOp, tile::StoreReduceOp>(store))
+        return;
+      auto type = cast<RankedTensorType>(store->getOperand(0).getType());
       double share = double(columnsOfPiece(type)) / type.getShape().back();
       staging = std::max(staging, bytesOf(type) * share * buffers * (takesTurns ? replicas : 1));
     });
@@ -346,8 +348,8 @@ private:
       double before = traffic.through();
       traffic.add(load, evaluate, splits);
       lines += (traffic.through() - before) * (splits ? machine.splitCopy : 1);
-    } else if (auto store = dyn_cast<tile::StoreOp>(op)) {
-      auto type = cast<RankedTensorType>(store.getValue().getType());
+    } else if (isa<tile::StoreOp, tile::StoreReduceOp>(op)) {
+      auto type = cast<RankedTensorType>(op->getOperand(0).getType());
       cost.stores += bytesOf(type);
       cost.pieces += double(type.getShape().back()) / columnsOfPiece(type);
       traffic.add(op, evaluate, false);

@@ -82,6 +82,23 @@ struct TmaLoadPattern : OpPattern<nv::TmaLoadOp> {
   }
 };
 
+NVVM::TMAReduxKind reductionOf(nv::AtomicKind kind) {
+  switch (kind) {
+  case nv::AtomicKind::Max:
+    return NVVM::TMAReduxKind::MAX;
+  case nv::AtomicKind::Min:
+    return NVVM::TMAReduxKind::MIN;
+  case nv::AtomicKind::And:
+    return NVVM::TMAReduxKind::AND;
+  case nv::AtomicKind::Or:
+    return NVVM::TMAReduxKind::OR;
+  case nv::AtomicKind::Xor:
+    return NVVM::TMAReduxKind::XOR;
+  default: // the verifier admits no other
+    return NVVM::TMAReduxKind::ADD;
+  }
+}
+
 struct TmaStorePattern : OpPattern<nv::TmaStoreOp> {
   using OpPattern::OpPattern;
   LogicalResult matchAndRewrite(nv::TmaStoreOp op, Adaptor adaptor,
@@ -95,6 +112,13 @@ struct TmaStorePattern : OpPattern<nv::TmaStoreOp> {
       Value policy = cachePolicy(builder, loc, op.getCache());
       for (const layout::TmaBox &box : *boxes) {
         Value source = Scalar{builder, loc}.advance(adaptor.getView(), box.byteOffset);
+        if (auto reduce = op.getReduce()) {
+          NVVM::CpAsyncBulkTensorReduceOp::create(
+              builder, loc, adaptor.getDesc(), source, reductionOf(*reduce),
+              NVVM::TMAStoreMode::TILE,
+              boxCoordinates(builder, loc, desc, op.getCoordinates(), box), policy);
+          continue;
+        }
         NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
             builder, loc, adaptor.getDesc(), source,
             boxCoordinates(builder, loc, desc, op.getCoordinates(), box), policy,
@@ -226,11 +250,34 @@ struct FenceProxyPattern : OpPattern<nv::FenceProxyOp> {
   }
 };
 
+/// fence.acq_rel (PTX ISA 9.7.13.4).
+struct MemoryFencePattern : OpPattern<nv::MemoryFenceOp> {
+  using OpPattern::OpPattern;
+  LogicalResult matchAndRewrite(nv::MemoryFenceOp op, Adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<LLVM::FenceOp>(op, LLVM::AtomicOrdering::acq_rel,
+                                               syncScopeOf(op.getScope()));
+    return success();
+  }
+};
+
 } // namespace
+
+StringRef tileloom::emit::syncScopeOf(nv::MemScope scope) {
+  switch (scope) {
+  case nv::MemScope::Cta:
+    return "block";
+  case nv::MemScope::Gpu:
+    return "device";
+  case nv::MemScope::Sys:
+    return "";
+  }
+  llvm_unreachable("unknown scope");
+}
 
 void tileloom::emit::populateAsyncPatterns(TileTypeConverter &converter,
                                            RewritePatternSet &patterns) {
   patterns.add<TmaLoadPattern, TmaStorePattern, BulkCommitPattern, BulkWaitPattern,
                MBarrierInitPattern, MBarrierWaitPattern, MBarrierTestPattern, MBarrierArrivePattern,
-               NamedBarrierPattern, FenceProxyPattern>(converter, patterns.getContext());
+               NamedBarrierPattern, FenceProxyPattern, MemoryFencePattern>(converter, patterns.getContext());
 }

@@ -53,6 +53,7 @@ struct ConvertTilesPass : tileloom::emit::impl::ConvertTilesBase<ConvertTilesPas
     populateMemoryPatterns(converter, patterns);
     populateGlobalPatterns(converter, patterns);
     populateAsyncPatterns(converter, patterns);
+    populateAtomicPatterns(converter, patterns);
     populateWgmmaPatterns(converter, patterns);
     populateClusterPatterns(converter, patterns);
     populateTcgen05Patterns(converter, patterns);

@@ -33,6 +33,10 @@ Value tileloom::emit::combine(OpBuilder &builder, Location loc, nv::ReduceKind k
     if (isFloat)
       return arith::MinNumFOp::create(builder, loc, a, b);
     return arith::MinSIOp::create(builder, loc, a, b);
+  case nv::ReduceKind::Mul:
+    if (isFloat)
+      return arith::MulFOp::create(builder, loc, a, b);
+    return arith::MulIOp::create(builder, loc, a, b);
   }
   llvm_unreachable("unknown reduction");
 }

@@ -180,6 +180,9 @@ llvm::FailureOr<mlir::Value> tensorSlice(nv::MemDescSliceOp op, mlir::Value sour
 void createIssued(mlir::OpBuilder &builder, mlir::Operation *op, nv::Issuer issuer,
                   llvm::function_ref<void(mlir::OpBuilder &)> body);
 
+/// LLVM's name of a scope.
+llvm::StringRef syncScopeOf(nv::MemScope scope);
+
 /// Calls an LLVM intrinsic.
 mlir::Value callIntrinsic(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef name,
                           mlir::Type result, mlir::ValueRange operands);
@@ -196,6 +199,7 @@ void populateCpAsyncPatterns(TileTypeConverter &converter, mlir::RewritePatternS
 void populateMemoryPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateGlobalPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateAsyncPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
+void populateAtomicPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateClusterPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateTcgen05Patterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateTensorMemoryPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);

@@ -74,15 +74,8 @@ void GlobalLayouts::add(Operation *op, Type elementType, Value pointer, Value of
   llvm::sort(access.order, [&](int64_t a, int64_t b) {
     return std::make_pair(-at.contiguity[a], -a) < std::make_pair(-at.contiguity[b], -b);
   });
-  int64_t dim = access.order.front(), bytes = bytesOf(elementType), run = 16 / bytes;
-  int64_t aligned = facts.of(pointer).divisibility[0];
-  auto fits = [&](int64_t count) {
-    return at.contiguity[dim] % count == 0 && at.divisibilityOf(dim, count) % count == 0 &&
-           aligned % (count * bytes) == 0 && (!mask || facts.of(mask).constancy[dim] % count == 0);
-  };
-  while (run > 1 && !fits(run))
-    run /= 2;
-  access.run = std::max<int64_t>(1, run);
+  int64_t dim = access.order.front();
+  access.run = facts.neighbours(pointer, offset, mask, dim, bytesOf(elementType));
   OpBuilder builder(op);
   op->setAttr(runAttrName, builder.getDenseI64ArrayAttr({dim, access.run}));
   // Set apart.
@@ -162,11 +155,37 @@ static std::optional<int64_t> costOf(RankedTensorType tile, Attribute attribute,
   return cost;
 }
 
+/// Whether offsets and masks can have the layout, and the lines that they are made of: fragments of products
+/// are for elements of some widths only.
+static bool servesPlaces(RankedTensorType tile, Attribute layout) {
+  MLIRContext *context = tile.getContext();
+  auto exists = [&](ArrayRef<int64_t> shape, Type element, Attribute attribute) {
+    auto found = registerLayout(withLayout(RankedTensorType::get(shape, element), attribute));
+    if (!found)
+      llvm::consumeError(found.takeError());
+    return static_cast<bool>(found);
+  };
+  for (unsigned bits : {1u, 64u}) {
+    Type element = IntegerType::get(context, bits);
+    if (!exists(tile.getShape(), element, layout))
+      return false;
+    for (int64_t dim = 0; tile.getRank() > 1 && dim < tile.getRank(); ++dim) {
+      SmallVector<int64_t> shape(tile.getShape());
+      shape.erase(shape.begin() + dim);
+      if (!exists(shape, element, nv::SliceAttr::get(context, dim, layout)))
+        return false;
+    }
+  }
+  return true;
+}
+
 /// Whether the access costs little more in `layout` than in the layout that it wants.
 static bool isGoodEnough(RankedTensorType tile, int64_t dim, int64_t run, Attribute layout,
                          Attribute wanted) {
   if (layout == wanted)
     return true;
+  if (!servesPlaces(tile, layout))
+    return false;
   std::optional<int64_t> have = costOf(tile, layout, dim, run),
                          best = costOf(tile, wanted, dim, run);
   return !best || (have && *have <= 2 * *best);

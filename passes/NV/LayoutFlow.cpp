@@ -173,7 +173,8 @@ void LayoutFlow::propagateThrough(Operation *op, Attribute layout, unsigned inde
     }
     return;
   }
-  if (isa<nv::GlobalLoadOp, nv::GlobalStoreOp, nv::GlobalReduceOp, nv::CpAsyncOp>(op)) {
+  if (isa<nv::GlobalLoadOp, nv::GlobalStoreOp, nv::GlobalReduceOp, nv::GlobalAtomicOp,
+          nv::CpAsyncOp>(op)) {
     to(layout);
     for (Value operand : op->getOperands())
       assign(operand, layout);

@@ -59,7 +59,7 @@ Attribute tileloom::nv::neededLayout(OpOperand &use) {
   if (auto store = dyn_cast<nv::TmemStoreOp>(user))
     return tensorMemoryRegisters(store.getView().getType(),
                                  user->getParentOfType<warp::RoleOp>().getWarps());
-  if (isa<nv::GlobalLoadOp, nv::ScanOp>(user))
+  if (isa<nv::GlobalLoadOp, nv::GlobalAtomicOp, nv::ScanOp>(user))
     return layoutOf(user->getResult(0));
   if (auto store = dyn_cast<nv::GlobalStoreOp>(user))
     return layoutOf(store.getValue());

@@ -11,6 +11,7 @@
 #include "dialects/NV/NV.h"
 #include "dialects/Tile/Tile.h"
 #include "dialects/Warp/Warp.h"
+#include "passes/Warp/Projection.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/PatternMatch.h"
@@ -60,26 +61,55 @@ struct LowerScatter : OpRewritePattern<ScatterOp> {
   }
 };
 
-/// Reductions, of which the values before are not asked for; and counters in a role of one thread.
+/// The order is the whole role's: its threads meet before a release and after an acquire, and fence
+/// on the side of the memory. Values before that nobody asks for need only a reduction.
+/// A counter of the load role is its one thread\'s.
 struct LowerAtomic : OpRewritePattern<AtomicOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(AtomicOp op, PatternRewriter &rewriter) const override {
-    if (!op->use_empty()) {
-      auto role = op->getParentOfType<warp::RoleOp>();
-      bool counter = op.getKind() == ReduceKind::Add && !op.getMask() && role &&
-                     role.getWarps() == 1 && !isa<RankedTensorType>(op.getType());
-      if (!counter)
-        return failure();
-      rewriter.replaceOpWithNewOp<nv::AtomicAddOp>(op, op.getType(), op.getPointer(),
-                                                   wide(rewriter, op.getOffset()), op.getValue());
+    Location loc = op.getLoc();
+    auto scope = static_cast<nv::MemScope>(op.getScope());
+    bool releases = op.getOrder() == MemOrder::Release || op.getOrder() == MemOrder::AcqRel;
+    bool acquires = op.getOrder() == MemOrder::Acquire || op.getOrder() == MemOrder::AcqRel;
+    if (releases) {
+      // What the store engine still has under way comes before, too.
+      auto own = op->getParentOfType<warp::RoleOp>();
+      if (own && own.walk([](warp::StoreOp) { return WalkResult::interrupt(); }).wasInterrupted())
+        nv::BulkWaitOp::create(rewriter, loc, 0, /*read=*/false);
+      nv::NamedBarrierOp::create(rewriter, loc);
+      nv::MemoryFenceOp::create(rewriter, loc, scope);
+    }
+    Value offset = wide(rewriter, op.getOffset());
+    bool unused = op->use_empty();
+    auto role = op->getParentOfType<warp::RoleOp>();
+    if (!unused && role && role.getSymName() == loadRole) {
+      rewriter.replaceOpWithNewOp<nv::AtomicAddOp>(op, op.getType(), op.getPointer(), offset,
+                                                   op.getValue());
       return success();
     }
-    nv::GlobalReduceOp::create(rewriter, op.getLoc(), static_cast<nv::ReduceKind>(op.getKind()),
-                               op.getValue(), op.getPointer(), wide(rewriter, op.getOffset()),
-                               op.getMask());
+    if (unused && isReduction(op)) {
+      nv::GlobalReduceOp::create(rewriter, loc, static_cast<nv::ReduceKind>(op.getKind()),
+                                 op.getValue(), op.getPointer(), offset, op.getMask());
+    } else {
+      auto atomic = nv::GlobalAtomicOp::create(
+          rewriter, loc, op.getType(), static_cast<nv::AtomicKind>(op.getKind()), op.getValue(),
+          op.getPointer(), offset, op.getMask(), op.getCompare(), scope, Value());
+      op.getResult().replaceAllUsesWith(atomic.getResult());
+    }
+    if (acquires && !unused) {
+      nv::MemoryFenceOp::create(rewriter, loc, scope);
+      nv::NamedBarrierOp::create(rewriter, loc);
+    }
     rewriter.eraseOp(op);
     return success();
+  }
+
+  static bool isReduction(AtomicOp op) {
+    Type element = getElementTypeOrSelf(op.getValue().getType());
+    bool kind = op.getKind() == AtomicKind::Add || op.getKind() == AtomicKind::Max ||
+                op.getKind() == AtomicKind::Min;
+    return kind && op.getScope() == MemScope::Gpu && !element.isF64();
   }
 };
 
@@ -112,13 +142,38 @@ struct LowerExpandDims : OpRewritePattern<ExpandDimsOp> {
   }
 };
 
+/// Extents of one that no expand_dims made: each is taken out and put in again.
+struct LowerBroadcast : OpRewritePattern<BroadcastOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(BroadcastOp op, PatternRewriter &rewriter) const override {
+    auto source = cast<RankedTensorType>(op.getSource().getType());
+    auto result = cast<RankedTensorType>(op.getType());
+    if (source.getRank() < 2)
+      return failure();
+    SmallVector<int64_t> shape(source.getShape());
+    Value value = op.getSource();
+    auto typeOf = [&] { return RankedTensorType::get(shape, source.getElementType()); };
+    for (auto [dim, extent] : llvm::enumerate(result.getShape())) {
+      if (shape[dim] == extent)
+        continue;
+      shape.erase(shape.begin() + dim);
+      value = nv::ReshapeOp::create(rewriter, op.getLoc(), typeOf(), value, Value());
+      shape.insert(shape.begin() + dim, extent);
+      value = nv::BroadcastOp::create(rewriter, op.getLoc(), typeOf(), value, dim);
+    }
+    rewriter.replaceOp(op, value);
+    return success();
+  }
+};
+
 struct LowerScan : OpRewritePattern<ScanOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(ScanOp op, PatternRewriter &rewriter) const override {
     rewriter.replaceOpWithNewOp<nv::ScanOp>(op, op.getType(),
                                             static_cast<nv::ReduceKind>(op.getKind()),
-                                            op.getSource(), op.getDim(), false, Value());
+                                            op.getSource(), op.getDim(), op.getReverse(), Value());
     return success();
   }
 };
@@ -144,17 +199,13 @@ struct LowerNumPrograms : OpRewritePattern<NumProgramsOp> {
 struct LowerToNV : tileloom::tile::impl::TileLowerToNVBase<LowerToNV> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<LowerGather, LowerScatter, LowerAtomic, LowerTrans, LowerReshape, LowerExpandDims,
+    patterns.add<LowerGather, LowerScatter, LowerAtomic, LowerTrans, LowerReshape, LowerExpandDims, LowerBroadcast,
                  LowerScan, LowerProgramId, LowerNumPrograms>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       return signalPassFailure();
     getOperation()->walk([&](Operation *op) {
       if (isa_and_present<TileDialect>(op->getDialect()) && !isa<ReboxOp>(op)) {
-        op->emitOpError(isa<AtomicOp>(op)
-                            ? "result: expected a use of the value before only of an addition to one element "
-                              "without mask, in a kernel that loads tiles through descriptors; "
-                              "found another"
-                            : "expected to be lowered by now; it has no form in registers");
+        op->emitOpError("expected to be lowered by now; it has no form in registers");
         signalPassFailure();
       }
     });

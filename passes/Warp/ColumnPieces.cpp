@@ -17,6 +17,27 @@ bool tileloom::warp::isElementwiseTile(Operation *op) {
   return type && type.getRank() == 2;
 }
 
+Value tileloom::warp::combineParts(OpBuilder &builder, nv::ReduceOp reduce, Value before,
+                                   Value part) {
+  Location loc = reduce.getLoc();
+  bool isFloat = isa<FloatType>(reduce.getSource().getType().getElementType());
+  switch (reduce.getKind()) {
+  case nv::ReduceKind::Add:
+    return isFloat ? arith::AddFOp::create(builder, loc, before, part).getResult()
+                   : arith::AddIOp::create(builder, loc, before, part).getResult();
+  case nv::ReduceKind::Mul:
+    return isFloat ? arith::MulFOp::create(builder, loc, before, part).getResult()
+                   : arith::MulIOp::create(builder, loc, before, part).getResult();
+  case nv::ReduceKind::Max:
+    return isFloat ? arith::MaxNumFOp::create(builder, loc, before, part).getResult()
+                   : arith::MaxSIOp::create(builder, loc, before, part).getResult();
+  case nv::ReduceKind::Min:
+    return isFloat ? arith::MinNumFOp::create(builder, loc, before, part).getResult()
+                   : arith::MinSIOp::create(builder, loc, before, part).getResult();
+  }
+  llvm_unreachable("unknown reduction");
+}
+
 RankedTensorType ColumnPiece::narrow(Type type) const {
   auto tensor = cast<RankedTensorType>(type);
   return RankedTensorType::get({tensor.getDimSize(0), columns}, tensor.getElementType());

@@ -17,6 +17,10 @@ namespace tileloom::warp {
 /// Element-wise, with one tile of two dimensions as its result, without effects.
 bool isElementwiseTile(mlir::Operation *op);
 
+/// The results of a reduction over two parts of a tile as one.
+mlir::Value combineParts(mlir::OpBuilder &builder, nv::ReduceOp reduce, mlir::Value before,
+                         mlir::Value part);
+
 /// Columns [column, column + columns) of values, made where the builder stands.
 class ColumnPiece {
 public:

@@ -33,8 +33,11 @@ struct ExpandStores : tileloom::warp::impl::WarpExpandStoresBase<ExpandStores> {
       auto token = AcquireOp::create(builder, loc, store.getRing());
       auto slot = SlotOp::create(builder, loc, TypeRange{view}, token);
       nv::LocalStoreOp::create(builder, loc, store.getValue(), slot.getResult(0));
+      nv::AtomicKindAttr reduce;
+      if (auto kind = store.getReduce())
+        reduce = nv::AtomicKindAttr::get(tile.getContext(), static_cast<nv::AtomicKind>(*kind));
       nv::TmaStoreOp::create(builder, loc, slot.getResult(0), store.getDesc(),
-                             store.getCoordinates(), nv::CacheHintAttr());
+                             store.getCoordinates(), nv::CacheHintAttr(), reduce);
       ReleaseOp::create(builder, loc, token, store.getRing(), ReleaseKind::BulkRead);
       store.erase();
     });

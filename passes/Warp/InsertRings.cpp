@@ -39,9 +39,9 @@ using namespace tileloom::warp;
 
 namespace {
 
-/// Loads that share a buffer's slots.
+/// Tiles that share a buffer's slots: loaded by TMA, or written by threads (tile.to_shared).
 struct Tenure {
-  SmallVector<tile::LoadOp> loads;
+  SmallVector<Operation *> sources;
   SmallVector<Operation *> users; // of the loaded tiles, through transposed views
   StringAttr reader;              // the role of the users
   Value free, ready;              // rings
@@ -125,9 +125,9 @@ public:
       produce(tenure);
       consume(tenure);
     }
-    function.walk([&](tile::StoreOp store) {
-      if (dependsOnProduct(store.getValue()))
-        fromProduct.insert(store);
+    function.walk([&](Operation *op) {
+      if (isa<tile::StoreOp, tile::StoreReduceOp>(op) && dependsOnProduct(op->getOperand(0)))
+        fromProduct.insert(op);
     });
     if (failed(products.lower()))
       return failure();
@@ -135,9 +135,9 @@ public:
       release(tenure);
     products.eraseProducts();
     for (Tenure &tenure : tenures)
-      for (tile::LoadOp load : tenure.loads) {
-        eraseViews(load.getResult());
-        load.erase();
+      for (Operation *source : tenure.sources) {
+        eraseViews(source->getResult(0));
+        source->erase();
       }
     return stores();
   }
@@ -166,68 +166,88 @@ private:
   }
 
   void collect() {
-    function.walk([&](tile::LoadOp load) {
-      if (load.use_empty()) {
-        load->removeAttr(inAttrName); // nobody waits for it
+    SmallVector<Operation *> sources;
+    function.walk([&](Operation *op) {
+      if (isa<tile::LoadOp, tile::ToSharedOp>(op))
+        sources.push_back(op);
+    });
+    for (Operation *source : sources)
+      collect(source);
+  }
+
+  void collect(Operation *source) {
+    if (source->use_empty()) {
+      source->removeAttr(inAttrName); // nobody waits for it
+      return;
+    }
+    SmallVector<Operation *> users;
+    collectUsers(source->getResult(0), users);
+    OpOperand &use = *source->getUses().begin();
+    auto reader = tensorMemory && readsSlot(use) ? products.roleOfUser(users.front())
+                                                 : builder.getStringAttr(mathRole);
+    for (Tenure &tenure : tenures) {
+      Operation *first = tenure.sources.front();
+      bool same = first->getBlock() == source->getBlock() && first->getName() == source->getName() &&
+                  roleOf(first) == roleOf(source) && tenure.reader == reader &&
+                  tenure.users.size() == users.size() &&
+                  std::is_permutation(users.begin(), users.end(), tenure.users.begin());
+      if (same) {
+        tenure.sources.push_back(source);
         return;
       }
-      SmallVector<Operation *> users;
-      collectUsers(load.getResult(), users);
-      OpOperand &use = *load->getUses().begin();
-      auto reader = tensorMemory && readsSlot(use) ? products.roleOfUser(users.front())
-                                                   : builder.getStringAttr(mathRole);
-      for (Tenure &tenure : tenures) {
-        bool same = tenure.loads.front()->getBlock() == load->getBlock() &&
-                    tenure.reader == reader && tenure.users.size() == users.size() &&
-                    std::is_permutation(users.begin(), users.end(), tenure.users.begin());
-        if (same) {
-          tenure.loads.push_back(load);
-          return;
-        }
-      }
-      Tenure tenure;
-      tenure.loads.push_back(load);
-      tenure.users = std::move(users);
-      tenure.reader = reader;
-      tenures.push_back(std::move(tenure));
-    });
+    }
+    Tenure tenure;
+    tenure.sources.push_back(source);
+    tenure.users = std::move(users);
+    tenure.reader = reader;
+    tenures.push_back(std::move(tenure));
   }
 
   void declare(Tenure &tenure) {
     builder.setInsertionPointToStart(&function.getBody().front());
     SmallVector<RankedTensorType> views;
-    for (tile::LoadOp load : tenure.loads)
-      views.push_back(cast<RankedTensorType>(load.getType()));
-    // warp-plan-buffers finds the depth.
+    for (Operation *source : tenure.sources)
+      views.push_back(cast<RankedTensorType>(source->getResult(0).getType()));
+    // warp-plan-buffers finds the depth. Replicas that write a tile for themselves each have their own.
     auto type = BufferType::get(function.getContext(), 1, views, Space::Smem);
-    Location loc = tenure.loads.front().getLoc();
-    auto buffer = BufferOp::create(builder, loc, type, /*per_replica=*/false);
+    Operation *first = tenure.sources.front();
+    Location loc = first->getLoc();
+    bool own = roleOf(first) == tenure.reader;
+    auto buffer = BufferOp::create(builder, loc, type, /*per_replica=*/own);
     auto ringType = RingType::get(function.getContext());
     tenure.free = RingOp::create(builder, loc, ringType, buffer, true, Scope::Cta);
     tenure.ready = RingOp::create(builder, loc, ringType, buffer, false, Scope::Cta);
   }
 
-  /// The load role: a slot, the copies into it, and its hand-over when their bytes have come.
+  /// The writing role: a slot, the copies into it, and its hand-over when they have come.
   void produce(Tenure &tenure) {
-    StringAttr role = roleOf(tenure.loads.front());
-    builder.setInsertionPoint(tenure.loads.front());
-    Location loc = tenure.loads.front().getLoc();
+    Operation *first = tenure.sources.front(), *last = tenure.sources.back();
+    StringAttr role = roleOf(first);
+    builder.setInsertionPoint(first);
+    Location loc = first->getLoc();
     auto token = in(role, AcquireOp::create(builder, loc, tenure.free));
     SlotOp slot = slotOf(loc, token, tenure);
     in(role, slot);
     auto schedule = function->getAttrOfType<tile::ScheduleAttr>(tile::scheduleAttrName);
-    for (auto [load, view] : llvm::zip(tenure.loads, slot.getViews())) {
-      builder.setInsertionPoint(load);
-      in(role, nv::TmaLoadOp::create(builder, load.getLoc(), load.getDesc(), load.getCoordinates(),
-                                     view, Value(), Value(), cacheHintOf(load, schedule), false));
+    auto kind = ReleaseKind::Generic;
+    for (auto [source, view] : llvm::zip(tenure.sources, slot.getViews())) {
+      builder.setInsertionPoint(source);
+      if (auto load = dyn_cast<tile::LoadOp>(source)) {
+        in(role, nv::TmaLoadOp::create(builder, load.getLoc(), load.getDesc(),
+                                       load.getCoordinates(), view, Value(), Value(),
+                                       cacheHintOf(load, schedule), false));
+        kind = ReleaseKind::Tma;
+      } else {
+        in(role, nv::LocalStoreOp::create(builder, source->getLoc(), source->getOperand(0), view));
+      }
     }
-    builder.setInsertionPointAfter(tenure.loads.back());
-    in(role, ReleaseOp::create(builder, loc, token, tenure.ready, ReleaseKind::Tma));
+    builder.setInsertionPointAfter(last);
+    in(role, ReleaseOp::create(builder, loc, token, tenure.ready, kind));
   }
 
   /// The using role: the slot before the first use.
   void consume(Tenure &tenure) {
-    Block *block = tenure.loads.front()->getBlock();
+    Block *block = tenure.sources.front()->getBlock();
     Operation *first = nullptr;
     for (Operation *user : tenure.users) {
       Operation *ancestor = block->findAncestorOpInBlock(*user);
@@ -241,28 +261,30 @@ private:
     tenure.token = token;
     SlotOp slot = slotOf(loc, token, tenure);
     in(role, slot);
-    for (auto [load, view] : llvm::zip(tenure.loads, slot.getViews())) {
+    for (auto [source, view] : llvm::zip(tenure.sources, slot.getViews())) {
+      Value tile = source->getResult(0);
       SmallVector<OpOperand *> others;
-      for (OpOperand &use : load->getUses())
+      for (OpOperand &use : tile.getUses())
         if (!readsSlot(use))
           others.push_back(&use);
-      if (others.empty() && products.operandInRegisters(load))
-        for (OpOperand &use : load->getUses())
+      auto load = dyn_cast<tile::LoadOp>(source);
+      if (others.empty() && load && products.operandInRegisters(load))
+        for (OpOperand &use : tile.getUses())
           others.push_back(&use);
       if (!others.empty()) {
         auto value =
-            in(role, nv::LocalLoadOp::create(builder, load.getLoc(), load.getType(), view));
+            in(role, nv::LocalLoadOp::create(builder, source->getLoc(), tile.getType(), view));
         for (OpOperand *use : others)
           use->set(value.getResult());
         read[tenure.token] = value;
       }
-      products.setMemory(load.getResult(), view);
+      products.setMemory(tile, view);
     }
   }
 
   /// The slot goes back after the last use.
   void release(Tenure &tenure) {
-    Block *block = tenure.loads.front()->getBlock();
+    Block *block = tenure.sources.front()->getBlock();
     Operation *last = read.lookup(tenure.token);
     auto kind = ReleaseKind::Generic;
     for (Operation *user : tenure.users) {
@@ -281,8 +303,8 @@ private:
 
   SlotOp slotOf(Location loc, Value token, const Tenure &tenure) {
     SmallVector<Type> types;
-    for (tile::LoadOp load : tenure.loads)
-      types.push_back(memoryType(cast<RankedTensorType>(load.getType())));
+    for (Operation *source : tenure.sources)
+      types.push_back(memoryType(cast<RankedTensorType>(source->getResult(0).getType())));
     return SlotOp::create(builder, loc, types, token);
   }
 
@@ -307,11 +329,19 @@ LogicalResult RingInserter::stores() {
   auto schedule = function->getAttrOfType<tile::ScheduleAttr>(tile::scheduleAttrName);
   int64_t buffers = schedule ? schedule.integer("buffers").value_or(1) : 1;
   DenseMap<Type, Value> rings; // of pieces
-  SmallVector<tile::StoreOp> ops;
-  function.walk([&](tile::StoreOp store) { ops.push_back(store); });
-  for (tile::StoreOp store : ops) {
-    auto type = cast<RankedTensorType>(store.getValue().getType());
-    auto desc = cast<tile::DescType>(store.getDesc().getType());
+  SmallVector<Operation *> ops;
+  function.walk([&](Operation *op) {
+    if (isa<tile::StoreOp, tile::StoreReduceOp>(op))
+      ops.push_back(op);
+  });
+  for (Operation *store : ops) {
+    Value whole = store->getOperand(0), target = store->getOperand(1);
+    StoreReduceAttr reduce;
+    if (auto combining = dyn_cast<tile::StoreReduceOp>(store))
+      reduce = StoreReduceAttr::get(function.getContext(),
+                                    static_cast<StoreReduce>(combining.getKind()));
+    auto type = cast<RankedTensorType>(whole.getType());
+    auto desc = cast<tile::DescType>(target.getType());
     int64_t columns = type.getShape().back();
     // Only the layouts of sums are known to come apart by columns without an exchange.
     int64_t piece =
@@ -319,7 +349,7 @@ LogicalResult RingInserter::stores() {
     SmallVector<int64_t> shape(type.getShape());
     shape.back() = piece;
     auto pieceType = RankedTensorType::get(shape, type.getElementType());
-    Location loc = store.getLoc();
+    Location loc = store->getLoc();
     Value &ring = rings[pieceType];
     if (!ring) {
       builder.setInsertionPointToStart(&function.getBody().front());
@@ -331,14 +361,14 @@ LogicalResult RingInserter::stores() {
     builder.setInsertionPoint(store);
     SmallVector<int64_t> box(desc.getShape());
     box.back() = piece;
-    Value boxed = store.getDesc();
+    Value boxed = target;
     if (piece != columns)
       boxed = tile::ReboxOp::create(
           builder, loc, tile::DescType::get(function.getContext(), box, desc.getElementType()),
           boxed);
     for (int64_t column = 0; column < columns; column += piece) {
-      SmallVector<Value> coordinates(store.getCoordinates());
-      Value value = store.getValue();
+      SmallVector<Value> coordinates(store->getOperands().drop_front(2));
+      Value value = whole;
       if (piece != columns) {
         SmallVector<int64_t> offsets(type.getRank(), 0);
         offsets.back() = column;
@@ -346,9 +376,9 @@ LogicalResult RingInserter::stores() {
         Value shift = arith::ConstantIntOp::create(builder, loc, column, 32);
         coordinates.back() = arith::AddIOp::create(builder, loc, coordinates.back(), shift);
       }
-      in(roleOf(store), StoreOp::create(builder, loc, value, boxed, coordinates, ring));
+      in(roleOf(store), StoreOp::create(builder, loc, value, boxed, coordinates, ring, reduce));
     }
-    store.erase();
+    store->erase();
   }
   return success();
 }

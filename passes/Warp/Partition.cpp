@@ -7,11 +7,14 @@
 // Roles follow from what an engine needs, not from what a kernel is:
 // - copies through descriptors are issued by one thread and run ahead of all that uses them:
 // `load`.
-//   A kernel without them has enough bytes in flight from many CTAs an SM, and is not specialised;
-//   Scalar counters that hand out values (an atomic whose result is used) are that thread's too;
+//   A kernel without them has enough bytes in flight from many CTAs an SM, and is not specialised,
+//   unless it has products;
+// - operands of products that are read through pointers are written to shared memory by threads that
+//   run ahead, too: `gather` (OperandStaging.h);
+// - scalar counters that hand out values (an atomic whose result is used, without an order) are the load thread's too;
 // - Hopper's products write registers, so the warps that own the sums issue them, and do all that
 //   is done with the sums: `math`. Blackwell's are issued by one thread and write tensor memory:
-//   `mma` and `math`.
+//   `mma` and `math`. Products too small for either, without copies, are mma.sync's in the one role.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -19,6 +22,7 @@
 
 #include "dialects/Tile/Tile.h"
 #include "dialects/Warp/Warp.h"
+#include "passes/Warp/OperandStaging.h"
 #include "passes/Warp/Projection.h"
 #include "tileloom/Schedule/Limits.h"
 
@@ -35,10 +39,13 @@ using namespace tileloom;
 
 namespace {
 
-/// An atomic on one element whose value before is asked for: only one thread may ask.
+/// A counter: an addition to one element whose value before is asked for; only one thread may ask. What
+/// orders the whole program, or does something else, is done by the warps that do the rest.
 bool drawsScalar(Operation *op) {
   auto atomic = dyn_cast<tile::AtomicOp>(op);
-  return atomic && !atomic->use_empty() && !isa<RankedTensorType>(atomic.getType());
+  return atomic && !atomic->use_empty() && !isa<RankedTensorType>(atomic.getType()) &&
+         atomic.getKind() == tile::AtomicKind::Add && !atomic.getMask() &&
+         atomic.getOrder() == tile::MemOrder::Relaxed && atomic.getScope() == tile::MemScope::Gpu;
 }
 
 LogicalResult partition(func::FuncOp function, bool tensorMemory) {
@@ -63,17 +70,19 @@ LogicalResult partition(func::FuncOp function, bool tensorMemory) {
   if (keeps && !(copies && tiles))
     return function.emitOpError("schedule: keep expected a loop over tiles that loads through "
                                 "descriptors, found none");
-  bool roles = copies;
-  if (!roles && !dots.empty())
-    return dots.front().emitOpError("operands: expected a or b to be loaded through a descriptor, "
-                                    "found neither");
+  bool fit = llvm::all_of(dots, [&](tile::DotOp dot) { return fitsTensorCore(dot, tensorMemory); });
+  bool roles = copies || (!dots.empty() && fit);
 
   Builder builder(function.getContext());
   SmallVector<Attribute> names;
   auto name = [&](StringRef role) { return builder.getStringAttr(role); };
+  bool gathers = roles && stageOperands(function);
   if (roles) {
     names.push_back(name(mathRole));
-    names.push_back(name(loadRole));
+    if (copies)
+      names.push_back(name(loadRole));
+    if (gathers)
+      names.push_back(name(gatherRole));
     if (tensorMemory && !dots.empty())
       names.push_back(name(mmaRole));
   } else {
@@ -81,11 +90,11 @@ LogicalResult partition(func::FuncOp function, bool tensorMemory) {
   }
   function->setAttr(rolesAttrName, builder.getArrayAttr(names));
   function.walk([&](Operation *op) {
-    if (isa<tile::LoadOp>(op) || (roles && drawsScalar(op)))
+    if (isa<tile::LoadOp>(op) || (copies && drawsScalar(op)))
       op->setAttr(inAttrName, name(loadRole));
     else if (isa<tile::DotOp>(op))
-      op->setAttr(inAttrName, name(tensorMemory ? mmaRole : mathRole));
-    else if (isa<tile::StoreOp, tile::ScatterOp, tile::AtomicOp>(op))
+      op->setAttr(inAttrName, name(!roles ? mainRole : tensorMemory ? mmaRole : mathRole));
+    else if (isa<tile::StoreOp, tile::StoreReduceOp, tile::ScatterOp, tile::AtomicOp>(op))
       op->setAttr(inAttrName, name(roles ? mathRole : mainRole));
   });
   return success();

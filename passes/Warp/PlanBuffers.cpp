@@ -6,7 +6,8 @@
 // The loop's rings come first, all equally deep, up to the depth at which the copies' latency is
 // hidden several times. What is loaded once for a loop has one slot, and a second one where memory
 // is left: it hides the turn from tile to tile, as the next tile's copy need not wait for the last
-// product that reads this one's.
+// product that reads this one's. A tile that a role writes for itself has two slots: one is written while a
+// product reads the other.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -15,7 +16,9 @@
 #include "dialects/NV/NV.h"
 #include "dialects/Tile/Tile.h"
 #include "dialects/Warp/Warp.h"
+#include "passes/Warp/Projection.h"
 #include "passes/Warp/ValueRing.h"
+#include "tileloom/Analysis/AxisInfo.h"
 #include "tileloom/Schedule/Limits.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -71,6 +74,17 @@ void setDepth(BufferOp buffer, int64_t depth) {
       BufferType::get(type.getContext(), depth, type.getViews(), type.getSpace()));
 }
 
+/// The most slots that a loop around a buffer's uses asks for (`tile.num_stages`); 0 if none does.
+int64_t stagesAsked(BufferOp buffer) {
+  int64_t asked = 0;
+  for (Operation *ring : buffer.getBuffer().getUsers())
+    for (Operation *user : ring->getUsers())
+      for (Operation *op = user->getParentOp(); !isa<RoleOp>(op); op = op->getParentOp())
+        if (auto stages = op->getAttrOfType<IntegerAttr>("tile.num_stages"))
+          asked = std::max(asked, stages.getInt());
+  return asked;
+}
+
 /// Replicas that take tiles in turn each need a slot of what is loaded once a tile: the parity of
 /// one barrier does not tell a replica whether its own tile has come or still the one before.
 void giveReplicasSlots(func::FuncOp function) {
@@ -86,9 +100,48 @@ void giveReplicasSlots(func::FuncOp function) {
   });
 }
 
+/// Shared memory that exchanges between warps will take (nv-assign-scratch): tiles that change their shape, and
+/// tiles that are written through pointers in other pieces than a thread holds of them. A thread has a row of
+/// a tile from tensor memory, but pairs of columns of wgmma's sums: these are rearranged where 16 bytes of narrow elements can
+/// be written at once (nv-assign-layouts compares sectors).
+int64_t exchangeBytes(func::FuncOp function) {
+  bool tensorMemory = false, places = false;
+  function.walk([&](BufferOp buffer) {
+    tensorMemory |= buffer.getBuffer().getType().getSpace() == Space::Tmem;
+  });
+  function.walk([&](Operation *op) { places |= isa<tile::ScatterOp, tile::AtomicOp>(op); });
+  std::optional<AxisInfoAnalysis> facts;
+  if (places && !tensorMemory)
+    facts.emplace(function);
+  auto rearranged = [&](Operation *op, RankedTensorType type) {
+    if (isa<tile::ReshapeOp, tile::TransOp>(op))
+      return true;
+    if (tensorMemory)
+      return isa<tile::ScatterOp, tile::AtomicOp>(op);
+    auto scatter = dyn_cast<tile::ScatterOp>(op);
+    int64_t bytes = std::max<int64_t>(8, type.getElementTypeBitWidth()) / 8;
+    return scatter && bytes <= 2 &&
+           bytes * facts->neighbours(scatter.getPointer(), scatter.getOffset(), scatter.getMask(),
+                                     type.getRank() - 1, bytes) == 16;
+  };
+  int64_t total = 0;
+  function.walk([&](RoleOp role) {
+    int64_t largest = 0;
+    role.walk([&](Operation *op) {
+      auto type = op->getNumOperands() ? dyn_cast<RankedTensorType>(op->getOperand(0).getType())
+                                       : RankedTensorType();
+      if (type && type.getRank() > 1 && rearranged(op, type))
+        largest = std::max(largest, type.getNumElements() *
+                                        std::max<int64_t>(8, type.getElementTypeBitWidth()) / 8);
+    });
+    total += llvm::alignTo(largest, 1024) * role.getReplicas();
+  });
+  return total;
+}
+
 LogicalResult planDepths(func::FuncOp function, tile::ScheduleAttr schedule) {
   SmallVector<BufferOp> streams;
-  int64_t fixed = 0, perStage = 0, replicas = 1;
+  int64_t fixed = exchangeBytes(function), perStage = 0, replicas = 1;
   function.walk([&](RoleOp role) { replicas = std::max<int64_t>(replicas, role.getReplicas()); });
   function.walk([&](BufferOp buffer) {
     BufferType type = buffer.getBuffer().getType();
@@ -96,6 +149,9 @@ LogicalResult planDepths(func::FuncOp function, tile::ScheduleAttr schedule) {
       return;
     if (isValueBuffer(type)) {
       fixed += valueSlotBytes * type.getDepth();
+    } else if (loopsAround(buffer) > 0 && buffer.getPerReplica()) {
+      setDepth(buffer, 2);
+      fixed += slotBytes(type) * 2 * replicas;
     } else if (loopsAround(buffer) > 0) {
       streams.push_back(buffer);
       perStage += slotBytes(type);
@@ -106,7 +162,11 @@ LogicalResult planDepths(func::FuncOp function, tile::ScheduleAttr schedule) {
   if (streams.empty())
     return success();
   int64_t fit = (sharedBytes - fixed) / perStage;
-  int64_t depth = std::min(fit, deepestRing);
+  int64_t depth = std::min(fit, deepestRing), asked = 0;
+  for (BufferOp buffer : streams)
+    asked = std::max(asked, stagesAsked(buffer));
+  if (asked) // a wish, not a must
+    depth = std::min(depth, asked);
   if (std::optional<int64_t> stages = schedule ? schedule.integer("stages") : std::nullopt)
     depth = *stages;
   if (depth > fit || depth < 1)
@@ -163,11 +223,15 @@ LogicalResult planTensorMemory(func::FuncOp function) {
   return success();
 }
 
-/// The registers of an SM, shared so that the roles with products have what they can use.
+/// The registers of an SM, shared so that the roles with products have what they can use. The role
+/// that gathers operands holds what it has in flight.
 void planRegisters(func::FuncOp function, tile::ScheduleAttr schedule) {
-  SmallVector<RoleOp> wide, narrow;
-  function.walk([&](RoleOp role) { (role.getWarps() >= 4 ? wide : narrow).push_back(role); });
-  if (narrow.empty() || wide.empty())
+  SmallVector<RoleOp> wide, narrow, gathering;
+  function.walk([&](RoleOp role) {
+    (role.getSymName() == gatherRole ? gathering : role.getWarps() >= 4 ? wide : narrow)
+        .push_back(role);
+  });
+  if ((narrow.empty() && gathering.empty()) || wide.empty())
     return;
   int64_t groups = 0; // of four warps
   for (RoleOp role : wide)
@@ -177,6 +241,11 @@ void planRegisters(func::FuncOp function, tile::ScheduleAttr schedule) {
   for (RoleOp role : narrow)
     role.walk([&](nv::Tcgen05MmaOp) { least = issuerRegisters; });
   int64_t budget = wideRegisters(groups, least);
+  for (RoleOp role : gathering) {
+    auto [others, own] = gatherRegisters(groups, narrow.empty() ? 0 : least);
+    budget = others;
+    role.setRegisters(own);
+  }
   if (schedule)
     budget = schedule.integer("registers").value_or(budget);
   for (RoleOp role : wide)

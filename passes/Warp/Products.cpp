@@ -133,7 +133,7 @@ LogicalResult ProductLowering::lowerToWgmma(tile::DotOp dot) {
   FailureOr<Value> right = memoryOf(builder, dot.getB());
   if (failed(right))
     return dot.emitOpError(
-        "b: expected a tile loaded through a descriptor, found one computed in registers");
+        "b: expected a tile in shared memory, found one computed in registers");
   FailureOr<Value> left = memoryOf(builder, dot.getA());
   Value leftValue = succeeded(left) ? *left : dot.getA();
   StringAttr role = roleOfUser(dot);
@@ -151,11 +151,28 @@ LogicalResult ProductLowering::lowerToWgmma(tile::DotOp dot) {
   return success();
 }
 
+void ProductLowering::lowerToRegisters(tile::DotOp dot) {
+  OpBuilder builder(dot);
+  Location loc = dot.getLoc();
+  Value sum = dot.getAcc();
+  if (!sum || dot.getUseAcc()) {
+    auto type = cast<RankedTensorType>(dot.getType());
+    Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+    sum = sum ? arith::SelectOp::create(builder, loc, dot.getUseAcc(), sum, zero).getResult() : zero;
+  }
+  auto product = nv::MmaOp::create(builder, loc, dot.getType(), dot.getA(), dot.getB(), sum);
+  product->setAttr(inAttrName, roleOfUser(dot));
+  dot.replaceAllUsesWith(product.getResult());
+  dot.erase();
+}
+
 LogicalResult ProductLowering::lower() {
   SmallVector<tile::DotOp> dots;
   function.walk([&](tile::DotOp dot) { dots.push_back(dot); });
   for (tile::DotOp dot : dots)
-    if (failed(tensorMemory ? lowerToTensorMemory(dot) : lowerToWgmma(dot)))
+    if (roleOfUser(dot) == mainRole)
+      lowerToRegisters(dot);
+    else if (failed(tensorMemory ? lowerToTensorMemory(dot) : lowerToWgmma(dot)))
       return failure();
   return success();
 }

@@ -47,6 +47,8 @@ private:
   mlir::FailureOr<mlir::Value> memoryOf(mlir::OpBuilder &builder, mlir::Value operand);
   mlir::LogicalResult lowerToWgmma(tile::DotOp dot);
   mlir::LogicalResult lowerToTensorMemory(tile::DotOp dot);
+  /// mma.sync, whose operands and sum are in the registers of the one role.
+  void lowerToRegisters(tile::DotOp dot);
 
   mlir::func::FuncOp function;
   bool tensorMemory;

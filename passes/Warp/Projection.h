@@ -24,7 +24,7 @@ inline constexpr llvm::StringLiteral rolesAttrName = "warp.roles";
 inline constexpr llvm::StringLiteral schedulerAttrName = "warp.scheduler";
 
 inline constexpr llvm::StringLiteral loadRole = "load", mathRole = "math", mmaRole = "mma",
-                                     mainRole = "main";
+                                     mainRole = "main", gatherRole = "gather";
 
 /// The schedule of the kernel around `op`; null if it has none.
 inline tile::ScheduleAttr scheduleOf(mlir::Operation *op) {

@@ -23,6 +23,8 @@ void RoleSlice::need(Value value) {
     need(result.getOwner());
     if (auto loop = dyn_cast<scf::ForOp>(result.getOwner()))
       needCarried(loop, result.getResultNumber());
+    else if (auto loop = dyn_cast<scf::WhileOp>(result.getOwner()))
+      needPassed(loop, result.getResultNumber());
     else if (auto branch = dyn_cast<scf::IfOp>(result.getOwner()))
       for (Region *region : branch.getRegions())
         need(region->front().getTerminator()->getOperand(result.getResultNumber()));
@@ -31,9 +33,24 @@ void RoleSlice::need(Value value) {
   auto argument = cast<BlockArgument>(value);
   Operation *owner = argument.getOwner()->getParentOp();
   need(owner);
-  if (auto loop = dyn_cast<scf::ForOp>(owner))
-    if (argument.getArgNumber() > 0)
-      needCarried(loop, argument.getArgNumber() - 1);
+  unsigned index = argument.getArgNumber();
+  if (auto loop = dyn_cast<scf::ForOp>(owner)) {
+    if (index > 0)
+      needCarried(loop, index - 1);
+  } else if (auto loop = dyn_cast<scf::WhileOp>(owner)) {
+    if (argument.getOwner() == loop.getBeforeBody()) {
+      need(loop.getInits()[index]);
+      need(loop.getYieldOp().getOperand(index));
+    } else {
+      needPassed(loop, index);
+    }
+  }
+}
+
+void RoleSlice::needPassed(scf::WhileOp loop, unsigned index) {
+  need(loop.getConditionOp().getArgs()[index]);
+  need(Value(loop.getAfterArguments()[index]));
+  need(loop.getResult(index));
 }
 
 void RoleSlice::needCarried(scf::ForOp loop, unsigned index) {
@@ -60,13 +77,17 @@ LogicalResult RoleSlice::visit(Operation *op, function_ref<StringAttr(Operation 
       need(bound);
     return success();
   }
+  if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+    need(loop.getConditionOp().getCondition());
+    return success();
+  }
   if (auto branch = dyn_cast<scf::IfOp>(op)) {
     need(branch.getCondition());
     return success();
   }
   if (op->getNumRegions() > 0 && !isa<tile::ForEachTileOp>(op))
-    return op->emitOpError("control flow: expected scf.for, scf.if or tile.for_each_tile, "
-                           "found '")
+    return op->emitOpError("control flow: expected scf.for, scf.while, scf.if or "
+                           "tile.for_each_tile, found '")
            << op->getName() << "'";
   for (Value operand : op->getOperands())
     need(operand);

@@ -32,6 +32,8 @@ private:
   void need(mlir::Operation *op);
   void need(mlir::Value value);
   void needCarried(mlir::scf::ForOp loop, unsigned index);
+  /// What the condition of a loop passes on, to the body and out.
+  void needPassed(mlir::scf::WhileOp loop, unsigned index);
   /// Follows what is needed; `owner` gives the one role that can compute an operation, if there is
   /// just one.
   mlir::LogicalResult follow(llvm::function_ref<mlir::StringAttr(mlir::Operation *)> owner);

@@ -50,6 +50,9 @@ public:
       auto type = dyn_cast<RankedTensorType>(op->getOperand(0).getType());
       if (!type)
         return refuse(op, "every replica would write the same element");
+      if (auto atomic = dyn_cast<tile::AtomicOp>(op);
+          atomic && atomic.getOrder() != tile::MemOrder::Relaxed)
+        return refuse(op, "its order is that of all warps of the program");
       set(op->getOperand(0), 0, op);
       follow();
     });
@@ -187,8 +190,10 @@ private:
           continue;
         if (auto loop = dyn_cast<scf::ForOp>(parent))
           carried(loop, i, dim);
+        else if (auto branch = dyn_cast<scf::IfOp>(parent))
+          branched(branch, i, dim);
         else
-          branched(cast<scf::IfOp>(parent), i, dim);
+          refuse(op, "a while loop carries them");
       }
       return;
     }

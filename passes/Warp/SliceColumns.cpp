@@ -284,25 +284,10 @@ private:
 
   /// The reduction of one more slice.
   static Value combine(OpBuilder &builder, nv::ReduceOp reduce, Value slice, Value before) {
-    Location loc = reduce.getLoc();
     auto copy = cast<nv::ReduceOp>(builder.clone(*reduce));
     copy.getSourceMutable().assign(slice);
     Value part = copy.getResult();
-    if (!before)
-      return part;
-    bool isFloat = isa<FloatType>(reduce.getSource().getType().getElementType());
-    switch (reduce.getKind()) {
-    case nv::ReduceKind::Add:
-      return isFloat ? arith::AddFOp::create(builder, loc, before, part).getResult()
-                     : arith::AddIOp::create(builder, loc, before, part).getResult();
-    case nv::ReduceKind::Max:
-      return isFloat ? arith::MaxNumFOp::create(builder, loc, before, part).getResult()
-                     : arith::MaxSIOp::create(builder, loc, before, part).getResult();
-    case nv::ReduceKind::Min:
-      return isFloat ? arith::MinNumFOp::create(builder, loc, before, part).getResult()
-                     : arith::MinSIOp::create(builder, loc, before, part).getResult();
-    }
-    llvm_unreachable("unknown reduction");
+    return before ? combineParts(builder, reduce, before, part) : part;
   }
 
   Block &block;

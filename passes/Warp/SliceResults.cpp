@@ -15,6 +15,7 @@
 
 #include "dialects/NV/NV.h"
 #include "dialects/Warp/Warp.h"
+#include "passes/Warp/ColumnPieces.h"
 #include "tileloom/Schedule/Engines.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -128,7 +129,7 @@ private:
         slice = nv::ReduceOp::create(builder, sink->getLoc(), part, reduce.getKind(), slice, reduce.getDim(),
                                      reduce.getChains(), Value());
         if (reduce.getDim() == 1 && !slices.empty()) {
-          slices.front() = combine(builder, reduce, slices.front(), slice);
+          slices.front() = combineParts(builder, reduce, slices.front(), slice);
           continue;
         }
       }
@@ -149,23 +150,6 @@ private:
   static bool canCombine(nv::ReduceOp reduce) {
     Type element = reduce.getSource().getType().getElementType();
     return element.isF32() || element.isInteger(32);
-  }
-
-  static Value combine(OpBuilder &builder, nv::ReduceOp reduce, Value before, Value part) {
-    Location loc = reduce.getLoc();
-    bool isFloat = reduce.getSource().getType().getElementType().isF32();
-    switch (reduce.getKind()) {
-    case nv::ReduceKind::Add:
-      return isFloat ? arith::AddFOp::create(builder, loc, before, part).getResult()
-                     : arith::AddIOp::create(builder, loc, before, part).getResult();
-    case nv::ReduceKind::Max:
-      return isFloat ? arith::MaxNumFOp::create(builder, loc, before, part).getResult()
-                     : arith::MaxSIOp::create(builder, loc, before, part).getResult();
-    case nv::ReduceKind::Min:
-      return isFloat ? arith::MinNumFOp::create(builder, loc, before, part).getResult()
-                     : arith::MinSIOp::create(builder, loc, before, part).getResult();
-    }
-    llvm_unreachable("unknown reduction");
   }
 
   /// Columns [column, column + columns) of a value; its last dimension counts columns.

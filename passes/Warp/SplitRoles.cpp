@@ -65,6 +65,8 @@ private:
       return;
     if (auto loop = dyn_cast<scf::ForOp>(op))
       return copyLoop(loop, builder);
+    if (auto loop = dyn_cast<scf::WhileOp>(op))
+      return copyWhile(loop, builder);
     if (auto branch = dyn_cast<scf::IfOp>(op))
       return copyBranch(branch, builder);
     if (auto tiles = dyn_cast<tile::ForEachTileOp>(op))
@@ -110,6 +112,49 @@ private:
       copied.getBody()->getTerminator()->setOperands(yields);
     else
       scf::YieldOp::create(inside, loop.getLoc(), yields);
+  }
+
+  void copyWhile(scf::WhileOp loop, OpBuilder &builder) {
+    SmallVector<unsigned> carried, passed;
+    SmallVector<Value> inits;
+    SmallVector<Type> types;
+    for (BlockArgument argument : loop.getBeforeArguments())
+      if (slice.has(Value(argument))) {
+        carried.push_back(argument.getArgNumber());
+        inits.push_back(mapping.lookupOrDefault(loop.getInits()[argument.getArgNumber()]));
+      }
+    for (OpResult result : loop.getResults())
+      if (slice.has(Value(result))) {
+        passed.push_back(result.getResultNumber());
+        types.push_back(result.getType());
+      }
+    auto copied = scf::WhileOp::create(builder, loop.getLoc(), types, inits);
+    auto fill = [&](Block &from, Region &region, ArrayRef<unsigned> kept) {
+      Block &target = region.emplaceBlock();
+      for (unsigned index : kept) {
+        BlockArgument argument = from.getArgument(index);
+        mapping.map(argument, target.addArgument(argument.getType(), argument.getLoc()));
+      }
+      OpBuilder inside = OpBuilder::atBlockEnd(&target);
+      block(from, inside);
+      return inside;
+    };
+    auto mapped = [&](auto values, ArrayRef<unsigned> kept) {
+      SmallVector<Value> result;
+      for (unsigned index : kept)
+        result.push_back(mapping.lookupOrDefault(values[index]));
+      return result;
+    };
+    scf::ConditionOp condition = loop.getConditionOp();
+    OpBuilder before = fill(*loop.getBeforeBody(), copied.getBefore(), carried);
+    scf::ConditionOp::create(before, condition.getLoc(),
+                             mapping.lookupOrDefault(condition.getCondition()),
+                             mapped(condition.getArgs(), passed));
+    OpBuilder after = fill(*loop.getAfterBody(), copied.getAfter(), passed);
+    scf::YieldOp yield = loop.getYieldOp();
+    scf::YieldOp::create(after, yield.getLoc(), mapped(yield.getOperands(), carried));
+    for (auto [place, index] : llvm::enumerate(passed))
+      mapping.map(loop.getResult(index), copied.getResult(place));
   }
 
   void copyBranch(scf::IfOp branch, OpBuilder &builder) {
@@ -199,11 +244,26 @@ private:
   IRMapping mapping;
 };
 
+/// Whether `warps` warps can share every product of registers: 16 rows or 8 columns are the least of each.
+bool shareProducts(func::FuncOp function, int64_t warps) {
+  WalkResult result = function.walk([&](nv::MmaOp product) {
+    auto shape = product.getResult().getType().getShape();
+    int64_t rows = 1;
+    while (warps % (2 * rows) == 0 && shape[0] % (32 * rows) == 0)
+      rows *= 2;
+    return shape[1] % (8 * (warps / rows)) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return !result.wasInterrupted();
+}
+
 /// Warps of a role before anything is known about its replicas.
-int64_t warpsOf(StringRef role, tile::ScheduleAttr schedule) {
+int64_t warpsOf(func::FuncOp function, StringRef role, tile::ScheduleAttr schedule) {
   if (role == loadRole || role == mmaRole)
     return 1;
-  return role == mainRole && schedule ? schedule.integer("warps").value_or(4) : 4;
+  int64_t warps = role == mainRole && schedule ? schedule.integer("warps").value_or(4) : 4;
+  while (role == mainRole && warps > 1 && !shareProducts(function, warps))
+    warps /= 2;
+  return warps;
 }
 
 LogicalResult split(func::FuncOp function) {
@@ -234,7 +294,7 @@ LogicalResult split(func::FuncOp function) {
     OpBuilder inside = OpBuilder::atBlockEnd(&specialize.getBody().front());
     OperationState roleState(loc, RoleOp::getOperationName());
     roleState.addAttribute("sym_name", name);
-    roleState.addAttribute("warps", builder.getI64IntegerAttr(warpsOf(name, schedule)));
+    roleState.addAttribute("warps", builder.getI64IntegerAttr(warpsOf(function, name, schedule)));
     roleState.addRegion()->emplaceBlock();
     auto role = cast<RoleOp>(inside.create(roleState));
     OpBuilder body = OpBuilder::atBlockEnd(&role.getBody().front());

@@ -127,7 +127,7 @@ LogicalResult ProductLowering::lowerToTensorMemory(tile::DotOp dot) {
   FailureOr<Value> right = memoryOf(builder, dot.getB());
   if (failed(right))
     return dot.emitOpError(
-        "b: expected a tile loaded through a descriptor, found one computed in registers");
+        "b: expected a tile in shared memory, found one computed in registers");
 
   // Operand A.
   FailureOr<Value> left = memoryOf(builder, dot.getA());

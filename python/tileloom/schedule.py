@@ -109,13 +109,20 @@ def explain(kernel, arguments, emit, target, schedule=None):
 
 
 def choose(kernel, arguments, legal, emit, target, schedule=None):
-    error = None
+    """The first of the best candidates of which legal(constants, schedule) says None. It may give an error, or a text: what makes a kernel slow
+    that the model could not know (spills, serialised products). Such a candidate is taken only if no other of the best can be used."""
+    error = slow = None
     for prediction, constants, own in ranked(kernel, arguments, emit, target, schedule)[:_TRIALS]:
         own = completed(prediction, own, schedule)
         wrong = legal(constants, own)
         if wrong is None:
             return {**constants, "schedule": own}
-        error = error or wrong
+        if isinstance(wrong, Exception):
+            error = error or wrong
+        else:
+            slow = slow or {**constants, "schedule": own}
+    if slow:
+        return slow
     raise error
 
 

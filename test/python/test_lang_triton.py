@@ -6,11 +6,6 @@ import pytest
 import tileloom as tl
 from dsl import ops, plain, tile
 
-# A refusal is expected, a wrong result is not.
-products = pytest.mark.xfail(raises=tl.CompilationError, strict=True, reason="products of tiles loaded through pointers do not compile yet")
-while_loops = pytest.mark.xfail(raises=tl.CompilationError, strict=True, reason="while loops do not compile yet")
-
-
 @tl.jit
 def leaky_relu(x):
     return tl.where(x >= 0, x, 0.01 * x)
@@ -66,7 +61,6 @@ def test_matmul_text():
     assert "tensor<64x32xi64>" not in loop, "offsets of tiles stay 32-bit"
 
 
-@products
 @pytest.mark.parametrize("m, n, k", [(64, 64, 32), (100, 72, 48)])
 def test_matmul(m, n, k):
     rng = np.random.default_rng(m)
@@ -164,7 +158,6 @@ def row_statistics(x, out, n, BLOCK: tl.constexpr):
     tl.store(out + 3, steps)
 
 
-@while_loops
 def test_row_statistics():
     x = np.random.default_rng(0).standard_normal(100).astype(np.float32)
     out = np.full(4, np.nan, np.float32)

@@ -137,3 +137,29 @@ def test_tiles_of_unequal_work_take_no_turns():
     lines = contiguous_kernel.explain(a, b, c, np.zeros(512, np.int32)).split("\n")[1:]
     turns = [line for line in lines if "use=pingpong" in line]
     assert turns and all("differs from tile to tile" in line for line in turns) and float(lines[0].split()[0]) > 0
+
+
+def test_slow_candidates_come_last():
+    """What the assembler finds (spills, serialised products) rules a candidate out while another of the best is better; an error always does."""
+    ranked = choice(4096, 4096, 4096)
+    known, arguments = {}, {}
+    for parameter in gemm_kernel.parameters:
+        shape = {"a": (4096, 4096), "b": (4096, 4096), "c": (4096, 4096)}.get(parameter.name)
+        if shape:
+            known[parameter.name] = facts.of_signature(parameter, ("bf16", 2), parameter.name)
+            arguments[parameter.name] = facts.Tensor(tl.bfloat16, shape, (shape[1], 1), 0, 0)
+        elif not parameter.name.startswith("B"):
+            known[parameter.name] = facts.constant(parameter.default)
+
+    def emit(constants):
+        return generate(gemm_kernel, {**known, **{name: facts.constant(value) for name, value in constants.items()}}, None)
+
+    def chosen(*says):
+        left = list(says)
+        found = schedule.choose(gemm_kernel, arguments, lambda constants, own: left.pop(0) if left else None, emit, "sm_90a")
+        return {name: found[name] for name in ("BM", "BN", "BK")}
+    order = [constants for prediction, constants, _ in ranked if not prediction.reason]
+    assert chosen() == order[0] and chosen("spills") == order[1] and chosen(ValueError(), "spills") == order[2]
+    assert chosen(*["spills"] * 20) == order[0] and chosen(ValueError(), *["spills"] * 20) == order[1]
+    with pytest.raises(ValueError):
+        chosen(*[ValueError()] * 20)

@@ -60,3 +60,32 @@ def test_turns(schedule):
     for order in (found[2], wanted[2]):
         assert order.index("await") < order.index("wgmma") < order.index("pass") < order.index("store")
         assert "1" in order, "a product stays in flight over the loop's back edge"
+
+
+def test_moe():
+    """The grouped products have the roles, the rings and the loop of the dense one, within a branch on the expert or the count."""
+    dense = structure("tile", "gemm")[1]
+    for name in ("moe", "moe_masked"):
+        roles = structure("tile", name)[1]
+        assert {role: found[:2] for role, found in roles.items()} == {role: found[:2] for role, found in dense.items()}
+        assert "scf.if" in roles["load"][2] and "scf.if" in roles["math"][2]
+
+        def loop(order):
+            start = order.index("scf.for")
+            return order[start:start + 6]
+        for role in dense:
+            assert loop(roles[role][2])[:5] == loop(dense[role][2])[:5], (name, role)
+
+
+def test_operands_through_pointers():
+    """The ring of a copy by threads is the one of a TMA load, but for what completes it."""
+    from test_lang_triton import STRIDES, matmul
+    signature = {"a_ptr": "*f16:16", "b_ptr": "*f16:16", "c_ptr": "*f16:16", "M": "i32:16", "N": "i32:16", "K": "i32:16", **STRIDES}
+    tiles = {"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 64, "GROUP_M": 8, "ACTIVATION": ""}
+    warp = matmul.compile(signature=signature, target="sm_90a", **tiles).warp
+    roles = dict(re.findall(r"warp.role @(\w+) (.*?)(?=warp.role|$)", warp, re.S))
+    assert roles.keys() == {"math", "gather"} and "warps(4)" in roles["gather"]
+    loop = roles["gather"][roles["gather"].index("scf.for"):]
+    order = re.findall(r"warp.acquire|nv.local_store|generic", loop)
+    assert order == ["warp.acquire", "nv.local_store", "nv.local_store", "generic"], order
+    assert re.findall(r"warp.acquire|nv.wgmma\b|wgmma$", roles["math"], re.M)[:3] == ["warp.acquire", "nv.wgmma", "nv.wgmma"], "a product and the wait for it"

@@ -141,6 +141,32 @@ def test_chained_without_a_loop(target):
 
 
 @pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("rows, n, k, labels", [(256, 128, 64, [(2, 128), (0, 128)]), (384, 136, 200, [(1, 70), (-1, 58), (-1, 128), (0, 128)]),
+                                                (200, 72, 72, [(0, 128), (2, 72)]), (128, 64, 0, [(1, 128)])])
+def test_moe(target, rows, n, k, labels):
+    rng = np.random.default_rng(rows + k)
+    a, b = bf16(rng.standard_normal((rows, k))), bf16(rng.standard_normal((3, n, k)))
+    label = np.concatenate([np.full(count, expert, np.int32) for expert, count in labels])
+    c = np.full((rows, n), 0x7FC0, np.uint16)
+    run(program("moe", target), (a, b, c, c, label, rows, n, k), seed=k)
+    used = label >= 0
+    wanted = np.einsum("ik,ink->in", fp32(a).astype(np.float64), fp32(b).astype(np.float64)[np.maximum(label, 0)])
+    assert error(fp32(c)[used], wanted[used]) < 4e-3 and (c[~used] == 0x7FC0).all()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("m, n, k, counts", [(128, 128, 64, [128, 0, 5]), (200, 136, 200, [200, 129, 64]), (64, 72, 72, [0, 0, 0])])
+def test_moe_masked(target, m, n, k, counts):
+    rng = np.random.default_rng(m + k)
+    a, b = bf16(rng.standard_normal((3, m, k))), bf16(rng.standard_normal((3, n, k)))
+    c = np.full((3, m, n), 0x7FC0, np.uint16)
+    run(program("moe_masked", target), (a, b, c, c, np.array(counts, np.int32), 3, m, n, k), seed=k)
+    wanted = np.einsum("eik,enk->ein", fp32(a).astype(np.float64), fp32(b).astype(np.float64))
+    for e, count in enumerate(counts):
+        assert error(fp32(c)[e, :count], wanted[e, :count]) < 4e-3 and (c[e, count:] == 0x7FC0).all()
+
+
+@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("rows, k", [(128, 64), (200, 200), (100, 0)])
 def test_decaying_sum(target, rows, k):
     """On Blackwell the sum stays in tensor memory, where each row is multiplied in place; none, one and several blocks, from a start of ones."""

@@ -64,6 +64,26 @@ def tile_attention(run, large):
     return [(o, wanted, 5e-3), (lse, wanted_lse, 1e-4)]
 
 
+@case("moe.mlir", "rows sorted by expert, padding")
+def tile_moe(run, large):
+    rows, n, k = 384, 136, 200
+    labels = np.repeat(np.array([1, -1, -1, 0], np.int32), [70, 58, 128, 128])
+    a, b, c = values((rows, k), False), values((3, n, k), False), poison((rows, n), False)
+    run.tile("moe", a, b, c, c, labels, rows, n, k)
+    used = labels >= 0
+    wanted = np.einsum("ik,ink->in", wide(a), wide(b)[np.maximum(labels, 0)])
+    return [(c[used], wanted[used], 4e-3)]
+
+
+@case("moe_masked.mlir", "a count of rows for each expert")
+def tile_moe_masked(run, large):
+    m, n, k, counts = 200, 136, 200, np.array([200, 129, 64], np.int32)
+    a, b, c = values((3, m, k), False), values((3, n, k), False), poison((3, m, n), False)
+    run.tile("moe_masked", a, b, c, c, counts, 3, m, n, k)
+    wanted = np.einsum("eik,enk->ein", wide(a), wide(b))
+    return [(c[e, :count], wanted[e, :count], 4e-3) for e, count in enumerate(counts)]
+
+
 @case("mlp.mlir", "two chained products, tanh between")
 def tile_mlp(run, large):
     rows, features = 200, 192

@@ -55,6 +55,9 @@ class AxisInfoAnalysis {
 public:
   explicit AxisInfoAnalysis(mlir::Operation *root);
   AxisInfo of(mlir::Value value) const;
+  /// How many neighbours along `dim` one access of up to 16 bytes can move; elements have `bytes` bytes, `mask` may be null.
+  int64_t neighbours(mlir::Value pointer, mlir::Value offset, mlir::Value mask, unsigned dim,
+                     int64_t bytes) const;
 
 private:
   std::unique_ptr<mlir::DataFlowSolver> solver;

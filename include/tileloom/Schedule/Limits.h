@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 namespace tileloom::schedule {
 
@@ -52,6 +53,17 @@ inline int64_t pieceColumns(int64_t columns, int64_t bits, std::optional<int64_t
     if (piece > 0 && columns % piece == 0)
       return piece;
   return columns;
+}
+
+/// Registers of a thread of `groups` warpgroups with products, and of one warpgroup that gathers
+/// their operands; beside them perhaps narrow roles with `narrow` (0: none).
+inline std::pair<int64_t, int64_t> gatherRegisters(int64_t groups, int64_t narrow) {
+  constexpr int64_t most = 240, least = 96;
+  // What the launch gives each thread (nv-assign-warps), for all warpgroups.
+  int64_t all = groups + 1 + (narrow > 0);
+  int64_t pool = std::min<int64_t>(255, 65536 / (128 * all)) / 8 * 8 * all - narrow;
+  int64_t gather = std::clamp(pool - most * groups, least, most);
+  return {std::min(most, (pool - gather) / groups / 8 * 8), gather / 8 * 8};
 }
 
 } // namespace tileloom::schedule

@@ -186,10 +186,10 @@ class JITFunction:
 
         def legal(constants, own):
             try:
-                made[tuple(sorted(constants.items())), repr(own)] = attempt(constants, combined(own))
+                compiled = made[tuple(sorted(constants.items())), repr(own)] = attempt(constants, combined(own))
             except CompilationError as error:
                 return error
-            return None
+            return compiled.slowed_down()
 
         arguments, emit = self._open(known, values)
         chosen = dict(_schedule.choose(self, arguments, legal, emit, target, schedule))

@@ -1,21 +1,27 @@
 """The language of kernels: Triton's names and rules, plus `view`, `tiles` and `auto`. See docs/language.md."""
 
 from . import functions as math
+from .atomics import (atomic_add, atomic_and, atomic_cas, atomic_max, atomic_min, atomic_or, atomic_xchg, atomic_xor)
+from .combine import associative_scan, cumprod, reduce
 from .control import device_assert, device_print, range, static_assert, static_print, static_range, tiles
 from .dtypes import (bfloat16, dtype, float8e4nv, float8e5, float8e8m0, float16, float32, float64, int1, int8, int16, int32, int64,
                      pointer_type, uint8, uint16, uint32, uint64)
 from .functions import (abs, assume, cdiv, ceil, clamp, cos, div_rn, dot, erf, exp, exp2, fdiv, floor, fma, log, log2, max_constancy,
                         max_contiguous, maximum, minimum, multiple_of, next_power_of_2, num_programs, program_id, rsqrt, sigmoid, sin,
-                        softmax, sqrt, tanh, where)
-from .memory import atomic_add, atomic_max, atomic_min, load, store
+                        softmax, sqrt, swizzle2d, tanh, where)
+from .memory import load, store
+from .rearrange import flip, interleave, join, split
 from .reductions import argmax, argmin, cumsum, max, min, sum
 from .shapes import (arange, broadcast, broadcast_to, cast, expand_dims, full, full_like, permute, ravel, reshape, trans, zeros,
                      zeros_like)
+from .refused import (advance, cat, debug_barrier, gather, histogram, inline_asm_elementwise, make_block_ptr, rand, randint, randint4x,
+                      randn, sort, sqrt_rn, topk, umulhi, xor_sum)
+from .scaled import dot_scaled
 from .values import auto, constexpr, tensor
-from .views import make_tensor_descriptor, view
+from .views import load_tensor_descriptor, make_tensor_descriptor, store_tensor_descriptor, view
 
 inf = float("inf")
 nan = float("nan")
 
-__all__ = [name for name in globals() if not name.startswith("_") and name not in ("control", "dtypes", "functions", "memory", "reductions",
-                                                                                 "semantic", "shapes", "values", "views")]
+__all__ = [name for name in globals() if not name.startswith("_") and name not in (
+    "atomics", "combine", "control", "dtypes", "functions", "memory", "rearrange", "reductions", "refused", "scaled", "semantic", "shapes", "values", "views")]

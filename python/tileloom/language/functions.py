@@ -117,6 +117,16 @@ def cdiv(x, div):
     return result
 
 
+def swizzle2d(i, j, size_i, size_j, size_g):
+    """Where tile (i, j) of size_i x size_j, counted row by row, goes if groups of `size_g` rows are walked column by column."""
+    add, sub, mul, div, mod = (lambda a, b, name=name: semantic.binary(name, a, b) for name in ("add", "sub", "mul", "floordiv", "mod"))
+    flat = add(mul(i, size_j), j)
+    in_group = mul(size_g, size_j)
+    first = mul(div(flat, in_group), size_g)
+    rows = semantic.minimum_maximum("min", sub(size_i, first), size_g)
+    return add(first, mod(mod(flat, in_group), rows)), div(mod(flat, in_group), rows)
+
+
 def next_power_of_2(n):
     """The least power of two that is at least `n` (compile time)."""
     n = constant_of(n, "tl.next_power_of_2")

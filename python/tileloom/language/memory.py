@@ -1,4 +1,4 @@
-"""Memory through pointers: load, store, atomics, and the arithmetic on addresses.
+"""Memory through pointers: load, store, and the arithmetic on addresses.
 
 A pointer keeps its uniform offset apart from its tile of offsets (values.py). Sums of two tiles of offsets are made in 64 bits unless
 both are known to be small, as every addition to a pointer in Triton is.
@@ -143,28 +143,3 @@ def _data(value, data, name):
         data = semantic.full(value.shape, data, element)
     data = semantic.broadcast_to(semantic.cast(data, element), value.shape)
     return semantic.cast(data, dtypes.int8) if element.is_bool() else data
-
-
-def _atomic(kind, name, value, data, mask):
-    value = _pointer(value, name)
-    if value.element.is_bool():
-        raise ProgramError(f"{name} on {describe(value)}; needed integers or floats")
-    data = _data(value, data, name)
-    mask = _mask(mask, value.shape, name)
-    base, offset, offset_type = _place(value)
-    type = tensor_type(value.shape, value.element.mlir)
-    handle = builder().value(f"tile.atomic {kind} {data.handle} to {base}[{offset}]{_mask_text(mask)} : {type}, {offset_type} -> {type}")
-    return tensor(handle, value.element, value.shape)
-
-
-def atomic_add(pointer, val, mask=None, sem=None, scope=None):
-    """Adds to memory and gives the values before; relaxed, at device scope."""
-    return _atomic("add", "tl.atomic_add", pointer, val, mask)
-
-
-def atomic_max(pointer, val, mask=None, sem=None, scope=None):
-    return _atomic("max", "tl.atomic_max", pointer, val, mask)
-
-
-def atomic_min(pointer, val, mask=None, sem=None, scope=None):
-    return _atomic("min", "tl.atomic_min", pointer, val, mask)

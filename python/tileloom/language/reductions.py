@@ -105,17 +105,20 @@ def argmin(input, axis, tie_break_left=True, keep_dims=False):
     return _place_of("min", _widened(_numbers(input, "tl.argmin")), axis, keep_dims)
 
 
+def _scan(kind, x, axis, reverse, name):
+    if not x.shape:
+        raise ProgramError(f"{name} of {describe(x)}; needed a tile")
+    at = _axis(x, axis, name)
+    back = " reverse" if constant_of(reverse, f"{name}: reverse", bool) else ""
+    handle = builder().value(f"tile.scan {kind} {x.handle} dim({at}){back} : {tensor_type(x.shape, x.dtype.mlir)}")
+    return tensor(handle, x.dtype, x.shape)
+
+
 def cumsum(input, axis=0, reverse=False, dtype=None):
-    """Running sums along `axis`."""
+    """Running sums along `axis`, with `reverse` from its end."""
     x = _numbers(input, "tl.cumsum")
-    if constant_of(reverse, "tl.cumsum: reverse", bool):
-        raise ProgramError("tl.cumsum: reverse is True; needed False")
     if dtype is not None:
         x = semantic.cast(x, dtype)
     elif x.dtype.is_bool() or (x.dtype.is_int() and x.dtype.bits < 32):
         x = semantic.cast(x, dtypes.int32)
-    if not x.shape:
-        raise ProgramError(f"tl.cumsum of {describe(x)}; needed a tile")
-    at = _axis(x, axis, "tl.cumsum")
-    handle = builder().value(f"tile.scan add {x.handle} dim({at}) : {tensor_type(x.shape, x.dtype.mlir)}")
-    return tensor(handle, x.dtype, x.shape)
+    return _scan("add", x, axis, reverse, "tl.cumsum")

@@ -80,7 +80,7 @@ class descriptor:
         from .shapes import _reshape
         return _reshape(loaded, shape)
 
-    def _store(self, coordinates, box, value, name):
+    def _store(self, coordinates, box, value, name, kind=None):
         value = semantic.cast(semantic.to_tensor(value), self.dtype) if isinstance(value, (int, float)) else semantic.to_tensor(value)
         if value.dtype is not self.dtype:
             raise ProgramError(f"{name}: the value is {describe(value)}, the view has {self.dtype}; needed equal types: convert with "
@@ -89,7 +89,39 @@ class descriptor:
         value = _reshape(value, tuple(extent for extent in box if extent != 1) or (1,)) if len(value.shape) == len(box) else value
         desc, type = self._box(box)
         handles = ", ".join(semantic.cast(c, dtypes.int32).handle for c in coordinates)
-        builder().op(f"tile.store {value.handle} to {desc}[{handles}] : {tensor_type(value.shape, value.dtype.mlir)}, {type}")
+        operation = f"tile.store_reduce {kind}" if kind else "tile.store"
+        builder().op(f"{operation} {value.handle} to {desc}[{handles}] : {tensor_type(value.shape, value.dtype.mlir)}, {type}")
+
+
+    def atomic_add(self, coordinates, value):
+        """Adds a tile to the box at `coordinates`, each element atomically (relaxed); elements outside the tensor are left alone."""
+        self._combine("add", coordinates, value)
+
+    def atomic_max(self, coordinates, value):
+        """The larger of memory and the tile, as atomic_add."""
+        self._combine("max", coordinates, value)
+
+    def atomic_min(self, coordinates, value):
+        self._combine("min", coordinates, value)
+
+    def atomic_and(self, coordinates, value):
+        self._combine("and", coordinates, value)
+
+    def atomic_or(self, coordinates, value):
+        self._combine("or", coordinates, value)
+
+    def atomic_xor(self, coordinates, value):
+        self._combine("xor", coordinates, value)
+
+    def _combine(self, kind, coordinates, value):
+        name = f"{self.name}.atomic_{kind}"
+        integers, floats = "signed integers of 32 or 64 bits", {"add": (16, 32), "max": (16,), "min": (16,)}.get(kind, ())
+        fits = self.dtype.bits in floats if self.dtype.is_floating() else (
+            self.dtype.bits in (32, 64) and not (self.dtype.is_int_unsigned() and kind in ("max", "min")))
+        if not fits:
+            widths = " or ".join(map(str, floats))
+            raise ProgramError(f"{name} on the {self.description}; needed {f'floats of {widths} bits or ' if floats else ''}{integers}")
+        self.store(coordinates, value, kind)
 
 
 class view(descriptor):
@@ -143,13 +175,14 @@ class view(descriptor):
         shape = shape_of(box, f"{self.name}.load: box")
         return self._load(values, self._full_box(coordinates, shape, f"{self.name}.load"), shape)
 
-    def store(self, coordinates, value):
+    def store(self, coordinates, value, kind=None):
         """Writes a tile at `coordinates`; elements outside the tensor are left out."""
-        values = self._coordinates(coordinates, f"{self.name}.store")
+        name = f"{self.name}.atomic_{kind}" if kind else f"{self.name}.store"
+        values = self._coordinates(coordinates, name)
         value = semantic.to_tensor(value)
         if not value.shape:
-            raise ProgramError(f"{self.name}.store: the value is {describe(value)}; needed a tile")
-        self._store(values, self._full_box(coordinates, value.shape, f"{self.name}.store"), value, f"{self.name}.store")
+            raise ProgramError(f"{name}: the value is {describe(value)}; needed a tile")
+        self._store(values, self._full_box(coordinates, value.shape, name), value, name, kind)
 
     def _full_box(self, coordinates, box, name):
         """The box at full rank: the last extent is the last dimension's; the others go to those with tile offsets."""
@@ -185,12 +218,13 @@ class tensor_descriptor(descriptor):
         values = self._coordinates(offsets, "descriptor.load")
         return self._load(values, self.block_shape, self.block_shape)
 
-    def store(self, offsets, value):
-        values = self._coordinates(offsets, "descriptor.store")
+    def store(self, offsets, value, kind=None):
+        name = f"descriptor.atomic_{kind}" if kind else "descriptor.store"
+        values = self._coordinates(offsets, name)
         value = semantic.to_tensor(value)
         if value.shape != self.block_shape:
-            raise ProgramError(f"descriptor.store: the value is {describe(value)}; needed the block shape {list(self.block_shape)}")
-        self._store(values, self.block_shape, semantic.cast(value, self.dtype), "descriptor.store")
+            raise ProgramError(f"{name}: the value is {describe(value)}; needed the block shape {list(self.block_shape)}")
+        self._store(values, self.block_shape, semantic.cast(value, self.dtype), name, kind)
 
 
 def make_tensor_descriptor(base, shape, strides, block_shape, padding_option="zero"):
@@ -218,3 +252,19 @@ def make_tensor_descriptor(base, shape, strides, block_shape, padding_option="ze
     expressions = [expression for _, expression in facts]
     binding = ("descriptor", base.origin, offset, tuple(expressions[1:1 + rank]), tuple(expressions[1 + rank:]), base.element.element)
     return tensor_descriptor(f"{base.origin[1]}.desc", base.element, block, shape, strides, binding)
+
+
+def load_tensor_descriptor(desc, offsets):
+    """desc.load(offsets)."""
+    return _descriptor(desc, "tl.load_tensor_descriptor").load(offsets)
+
+
+def store_tensor_descriptor(desc, offsets, value):
+    """desc.store(offsets, value)."""
+    _descriptor(desc, "tl.store_tensor_descriptor").store(offsets, value)
+
+
+def _descriptor(desc, name):
+    if not isinstance(desc, tensor_descriptor):
+        raise ProgramError(f"{name}: desc is {describe(desc)}; needed what tl.make_tensor_descriptor gives")
+    return desc

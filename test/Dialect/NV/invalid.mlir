@@ -446,3 +446,35 @@ func.func @atomic_type(%p: i64, %o: tensor<64xi64>, %x: tensor<64xf32>) {
   nv.global_reduce max %x to %p[%o] : tensor<64xf32>, tensor<64xi64>
   return
 }
+
+// -----
+
+func.func @cas_without_compare(%p: i64, %o: i64, %x: i32) {
+  // expected-error@+1 {{compare: expected an operand with cas, found none}}
+  %old = nv.global_atomic cas %x to %p[%o] : i32, i64
+  return
+}
+
+// -----
+
+func.func @atomic_element(%p: i64, %o: i64, %x: f16) {
+  // expected-error@+1 {{element type of xchg: expected 32 or 64 bits, found 'f16'}}
+  %old = nv.global_atomic xchg %x to %p[%o] : f16, i64
+  return
+}
+
+// -----
+
+func.func @reduce_by_product(%p: i64, %o: tensor<64xi64>, %x: tensor<64xf32>) {
+  // expected-error@+1 {{kind: expected add, max or min, found mul}}
+  nv.global_reduce mul %x to %p[%o] : tensor<64xf32>, tensor<64xi64>
+  return
+}
+
+// -----
+
+func.func @store_reduce_kind(%s: !nv.memdesc<64x64xi32>, %D: !tile.desc<64x64xi32>, %i: i32) {
+  // expected-error@+1 {{reduce: expected add, max, min, and, or or xor, found umax}}
+  nv.tma.store %s to %D[%i, %i] reduce(umax) : !nv.memdesc<64x64xi32>, !tile.desc<64x64xi32>
+  return
+}

@@ -197,6 +197,12 @@ func.func @places(%p: i64, %o: tensor<64x64xi32>, %m: tensor<64x64xi1>, %z: tens
   nv.global_store %x to %p[%o] cache(evict_first) : tensor<64x64xbf16>, tensor<64x64xi32>
   // CHECK: nv.global_reduce add %{{.*}} to %{{.*}}[%{{.*}}] mask(%{{.*}} : tensor<64x64xi1>) : tensor<64x64xbf16>, tensor<64x64xi32>
   nv.global_reduce add %x to %p[%o] mask(%m : tensor<64x64xi1>) : tensor<64x64xbf16>, tensor<64x64xi32>
+  // CHECK: nv.global_atomic add %{{.*}} to %{{.*}}[%{{.*}}] mask(%{{.*}} : tensor<64x64xi1>) scope(sys) : tensor<64x64xbf16>, tensor<64x64xi32>
+  %before = nv.global_atomic add %x to %p[%o] mask(%m : tensor<64x64xi1>) scope(sys) : tensor<64x64xbf16>, tensor<64x64xi32>
+  // CHECK: nv.global_atomic cas %{{.*}} to %{{.*}}[%{{.*}}] compare(%{{.*}} : tensor<64x64xi32>) : tensor<64x64xi32>, tensor<64x64xi32>
+  %swapped = nv.global_atomic cas %o to %p[%o] compare(%o : tensor<64x64xi32>) : tensor<64x64xi32>, tensor<64x64xi32>
+  // CHECK: nv.memory_fence gpu
+  nv.memory_fence gpu
   // CHECK: nv.cp_async %{{.*}}[%{{.*}}] mask(%{{.*}} : tensor<64x64xi1>) to %{{.*}} : tensor<64x64xi32>, <64x64xbf16>
   nv.cp_async %p[%o] mask(%m : tensor<64x64xi1>) to %s : tensor<64x64xi32>, !nv.memdesc<64x64xbf16>
   // CHECK: nv.cp_async.commit

@@ -43,3 +43,76 @@ func.func @nested_tiles(%n: i32) {
   }
   return
 }
+
+// -----
+
+func.func @store_reduce_kind(%D: !tile.desc<64x64xf32>, %x: tensor<64x64xf32>, %i: i32) {
+  // expected-error@+1 {{kind: expected add, max, min, and, or or xor, found xchg}}
+  tile.store_reduce xchg %x to %D[%i, %i] : tensor<64x64xf32>, !tile.desc<64x64xf32>
+  return
+}
+
+// -----
+
+func.func @store_reduce_element(%D: !tile.desc<64x64xf32>, %x: tensor<64x64xf32>, %i: i32) {
+  // expected-error@+1 {{element type of max: expected f16, bf16, i32 or i64, found 'f32'}}
+  tile.store_reduce max %x to %D[%i, %i] : tensor<64x64xf32>, !tile.desc<64x64xf32>
+  return
+}
+
+// -----
+
+func.func @store_reduce_shape(%D: !tile.desc<64x64xf32>, %x: tensor<64x32xf32>, %i: i32) {
+  // expected-error@+1 {{tile shape: expected 64x64 without some unit dimensions, found 64x32}}
+  tile.store_reduce add %x to %D[%i, %i] : tensor<64x32xf32>, !tile.desc<64x64xf32>
+  return
+}
+
+// -----
+
+func.func @cas_without_compare(%p: i64, %x: i32, %i: i32) {
+  // expected-error@+1 {{compare: expected an operand with cas, found none}}
+  %old = tile.atomic cas %x to %p[%i] : i32, i32 -> i32
+  return
+}
+
+// -----
+
+func.func @compare_without_cas(%p: i64, %x: i32, %i: i32) {
+  // expected-error@+1 {{compare: expected none with add, found one}}
+  %old = tile.atomic add %x to %p[%i] compare(%x : i32) : i32, i32 -> i32
+  return
+}
+
+// -----
+
+func.func @compare_type(%p: i64, %x: i32, %y: i64, %i: i32) {
+  // expected-error@+1 {{compare: expected 'i32', found 'i64'}}
+  %old = tile.atomic cas %x to %p[%i] compare(%y : i64) : i32, i32 -> i32
+  return
+}
+
+// -----
+
+func.func @atomic_element(%p: i64, %x: f32, %i: i32) {
+  // expected-error@+1 {{element type of max: expected i32 or i64, found 'f32'}}
+  %old = tile.atomic max %x to %p[%i] : f32, i32 -> f32
+  return
+}
+
+// -----
+
+func.func @exchange_element(%p: i64, %x: f16, %i: i32) {
+  // expected-error@+1 {{element type of xchg: expected 32 or 64 bits, found 'f16'}}
+  %old = tile.atomic xchg %x to %p[%i] : f16, i32 -> f16
+  return
+}
+
+// -----
+
+func.func @to_shared_use(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  // expected-error@+1 {{uses: expected tile.dot and tile.trans, found 'math.exp2'}}
+  %s = tile.to_shared %x : tensor<64x64xf32>
+  %y = math.exp2 %s : tensor<64x64xf32>
+  return %y : tensor<64x64xf32>
+}

@@ -69,6 +69,12 @@ func.func @pointers(%p: i64 {tile.pointer = f32}, %q: i64 {tile.pointer = f32}, 
   tile.scatter %y to %q[%i] mask(%mask : tensor<256xi1>) : tensor<256xf32>, tensor<256xi32>
   // CHECK: tile.atomic add %{{.*}} to %{{.*}}[%{{.*}}] : f32, i64 -> f32
   %old = tile.atomic add %m to %q[%at] : f32, i64 -> f32
+  // CHECK: tile.atomic max %{{.*}} to %{{.*}}[%{{.*}}] mask(%{{.*}} : tensor<256xi1>) order(acq_rel) scope(sys) : tensor<256xi32>, tensor<256xi32> -> tensor<256xi32>
+  %most = tile.atomic max %i to %q[%i] mask(%mask : tensor<256xi1>) order(acq_rel) scope(sys) : tensor<256xi32>, tensor<256xi32> -> tensor<256xi32>
+  // CHECK: tile.atomic cas %{{.*}} to %{{.*}}[%{{.*}}] compare(%{{.*}} : i32) : i32, i64 -> i32
+  %won = tile.atomic cas %n to %q[%at] compare(%pid : i32) : i32, i64 -> i32
+  // CHECK: tile.scan mul %{{.*}} dim(0) reverse : tensor<256xf32>
+  %products = tile.scan mul %x dim(0) reverse : tensor<256xf32>
   return
 }
 
@@ -79,5 +85,11 @@ func.func @boxes(%Q: !tile.desc<1x128x1x64xbf16>, %i: i32) attributes {tile.kern
   // CHECK: tile.load %{{.*}}[{{.*}}] : !tile.desc<1x64x1x64xbf16> -> tensor<64x64xbf16>
   %q = tile.load %h[%i, %i, %i, %i] : !tile.desc<1x64x1x64xbf16> -> tensor<64x64xbf16>
   tile.store %q to %h[%i, %i, %i, %i] : tensor<64x64xbf16>, !tile.desc<1x64x1x64xbf16>
+  // CHECK: tile.store_reduce add %{{.*}} to %{{.*}}[%{{.*}}] : tensor<64x64xbf16>, !tile.desc<1x64x1x64xbf16>
+  tile.store_reduce add %q to %h[%i, %i, %i, %i] : tensor<64x64xbf16>, !tile.desc<1x64x1x64xbf16>
+  // CHECK: %[[S:.*]] = tile.to_shared %{{.*}} : tensor<64x64xbf16>
+  %s = tile.to_shared %q : tensor<64x64xbf16>
+  // CHECK: tile.dot %{{.*}}, %[[S]]
+  %d = tile.dot %q, %s : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
   return
 }

@@ -318,3 +318,60 @@ func.func @keep_columns(%A: !tile.desc<64x64xbf16>, %B: !tile.desc<64x64xbf16>, 
   }
   return
 }
+
+// -----
+
+// What threads write for a product travels as a copy does; the ring's release is generic.
+// CHECK-LABEL: func.func @pointers
+// CHECK: %[[AB:.*]] = warp.buffer : <1 x [64x64xbf16, 64x32xbf16]>
+// CHECK: %[[FREE:.*]] = warp.ring released %[[AB]]
+// CHECK: %[[READY:.*]] = warp.ring %[[AB]]
+// CHECK: %[[X:.*]] = tile.gather
+// CHECK: %[[T:.*]] = warp.acquire %[[FREE]] {warp.in = "gather"}
+// CHECK: %[[S:.*]]:2 = warp.slot %[[T]]
+// CHECK: nv.local_store %[[X]] to %[[S]]#0 {warp.in = "gather"}
+// CHECK: %[[Y:.*]] = tile.gather
+// CHECK: nv.local_store %[[Y]] to %[[S]]#1 {warp.in = "gather"}
+// CHECK: warp.release %[[T]] to %[[READY]] generic {warp.in = "gather"}
+// CHECK: %[[U:.*]] = warp.acquire %[[READY]] {warp.in = "math"}
+// CHECK: nv.wgmma
+// CHECK: warp.release %[[U]] to %[[FREE]] wgmma {warp.in = "math"}
+// TMEM-LABEL: func.func @pointers
+func.func @pointers(%p: i64 {tile.pointer = bf16}, %d: i64 {tile.pointer = f32}, %a: tensor<64x64xi32>, %b: tensor<64x32xi32>) attributes {tile.kernel} {
+  %x = tile.gather %p[%a] : tensor<64x64xi32> -> tensor<64x64xbf16>
+  %y = tile.gather %p[%b] : tensor<64x32xi32> -> tensor<64x32xbf16>
+  %s = tile.dot %x, %y : tensor<64x64xbf16>, tensor<64x32xbf16> -> tensor<64x32xf32>
+  tile.scatter %s to %d[%b] : tensor<64x32xf32>, tensor<64x32xi32>
+  return
+}
+
+// -----
+
+// A role that writes an operand for itself: replicas would each have their own.
+// CHECK-LABEL: func.func @computed
+// CHECK: %[[B:.*]] = warp.buffer {{.*}}per_replica
+// CHECK: nv.local_store {{.*}} {warp.in = "math"}
+// CHECK: warp.release {{.*}} generic {warp.in = "math"}
+// CHECK: warp.acquire {{.*}} {warp.in = "math"}
+// CHECK: nv.wgmma
+// TMEM-LABEL: func.func @computed
+// TMEM-NOT: per_replica
+func.func @computed(%A: !tile.desc<64x64xbf16>, %d: i64 {tile.pointer = f32}, %b: tensor<64x64xi32>, %i: i32) attributes {tile.kernel} {
+  %x = tile.load %A[%i, %i] : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+  %y = arith.negf %x : tensor<64x64xbf16>
+  %s = tile.dot %y, %y : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+  tile.scatter %s to %d[%b] : tensor<64x64xf32>, tensor<64x64xi32>
+  return
+}
+
+// -----
+
+// Boxes that are combined with memory are staged as stores are.
+// CHECK-LABEL: func.func @combined
+// CHECK: warp.store {{.*}} reduce(add) through {{.*}} {warp.in = "math"}
+// TMEM-LABEL: func.func @combined
+func.func @combined(%A: !tile.desc<64x64xf32>, %D: !tile.desc<64x64xf32>, %i: i32) attributes {tile.kernel} {
+  %x = tile.load %A[%i, %i] : !tile.desc<64x64xf32> -> tensor<64x64xf32>
+  tile.store_reduce add %x to %D[%i, %i] : tensor<64x64xf32>, !tile.desc<64x64xf32>
+  return
+}

@@ -84,3 +84,28 @@ func.func @chased(%A: !tile.desc<64x64xi32>, %D: !tile.desc<64x64xi32>, %n: i32)
   tile.store %b to %D[%c0, %c0] : tensor<64x64xi32>, !tile.desc<64x64xi32>
   return
 }
+
+// -----
+
+// A while loop goes to each role with what the role needs of it: the place for the one that loads, the sum for the other.
+// CHECK-LABEL: func.func @until
+// CHECK: warp.role @math
+// CHECK: scf.while (%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) : (i32, tensor<64x64xf32>) -> (i32, tensor<64x64xf32>)
+// CHECK: warp.role @load
+// CHECK: scf.while (%{{.*}} = %{{.*}}) : (i32) -> i32
+func.func @until(%A: !tile.desc<64x64xf32>, %D: !tile.desc<64x64xf32>, %list: i64 {tile.pointer = i32}, %start: i32) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : i32
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %end:2 = scf.while (%i = %start, %s = %zero) : (i32, tensor<64x64xf32>) -> (i32, tensor<64x64xf32>) {
+    %more = arith.cmpi sge, %i, %c0 : i32
+    scf.condition(%more) %i, %s : i32, tensor<64x64xf32>
+  } do {
+  ^bb0(%i: i32, %s: tensor<64x64xf32>):
+    %x = tile.load %A[%i, %c0] : !tile.desc<64x64xf32> -> tensor<64x64xf32>
+    %sum = arith.addf %s, %x : tensor<64x64xf32>
+    %next = tile.gather %list[%i] : i32 -> i32
+    scf.yield %next, %sum : i32, tensor<64x64xf32>
+  }
+  tile.store %end#1 to %D[%c0, %c0] : tensor<64x64xf32>, !tile.desc<64x64xf32>
+  return
+}

@@ -1,0 +1,157 @@
+//===- OperandStaging.cpp - Operands of products that are not copied by TMA ---------------===//
+//
+// The tensor core reads B, and on Blackwell both operands, from shared memory. TMA puts tiles that
+// are loaded through descriptors there; others are written by threads:
+// - what is computed from memory alone (pointers, masks, conversions) by a role of its own, `gather`,
+//   which runs ahead of the products as the load role does;
+// - what depends on products, copies or atomic results by `math`, which has these values. Of such
+//   operands only B: A goes to registers (Hopper) or tensor memory (Blackwell), which is shorter.
+//
+//===--------------------------------------------------------------------------------------===//
+
+#include "passes/Warp/OperandStaging.h"
+
+#include "passes/Warp/Projection.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace tileloom;
+
+bool tileloom::fitsTensorCore(tile::DotOp dot, bool tensorMemory) {
+  auto a = cast<RankedTensorType>(dot.getA().getType());
+  auto d = cast<RankedTensorType>(dot.getType());
+  int64_t rows = d.getDimSize(0), columns = d.getDimSize(1);
+  bool rowsFit = tensorMemory ? rows == 64 || rows == 128 : rows % 64 == 0;
+  return rowsFit && columns % (tensorMemory ? 16 : 8) == 0 && columns <= 256 &&
+         a.getDimSize(1) * tile::elementBits(a.getElementType()) % 256 == 0;
+}
+
+namespace {
+
+/// Whether `value` follows from arguments and memory that the kernel only reads, so that any role
+/// can compute it.
+bool followsFromMemory(Value value) {
+  SmallVector<Value> work{value};
+  llvm::DenseSet<Value> seen;
+  auto push = [&](Value next) {
+    if (seen.insert(next).second)
+      work.push_back(next);
+  };
+  auto carried = [&](scf::ForOp loop, unsigned index) {
+    push(loop.getInitArgs()[index]);
+    push(loop.getYieldedValues()[index]);
+  };
+  auto passed = [&](scf::WhileOp loop, unsigned index, bool before) {
+    push(loop.getConditionOp().getCondition());
+    push(before ? loop.getInits()[index] : loop.getConditionOp().getArgs()[index]);
+    if (before)
+      push(loop.getYieldOp().getOperand(index));
+  };
+  while (!work.empty()) {
+    Value next = work.pop_back_val();
+    if (auto argument = dyn_cast<BlockArgument>(next)) {
+      if (auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp())) {
+        for (Value bound : {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()})
+          push(bound);
+        if (argument.getArgNumber() > 0)
+          carried(loop, argument.getArgNumber() - 1);
+      } else if (auto loop = dyn_cast<scf::WhileOp>(argument.getOwner()->getParentOp())) {
+        passed(loop, argument.getArgNumber(), argument.getOwner() == loop.getBeforeBody());
+      }
+      continue;
+    }
+    Operation *def = next.getDefiningOp();
+    unsigned index = cast<OpResult>(next).getResultNumber();
+    if (isa<tile::DotOp, tile::LoadOp, tile::AtomicOp, tile::ToSharedOp>(def))
+      return false;
+    if (auto loop = dyn_cast<scf::ForOp>(def)) {
+      for (Value bound : {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()})
+        push(bound);
+      carried(loop, index);
+      continue;
+    }
+    if (auto loop = dyn_cast<scf::WhileOp>(def)) {
+      passed(loop, index, /*before=*/false);
+      continue;
+    }
+    if (auto branch = dyn_cast<scf::IfOp>(def)) {
+      push(branch.getCondition());
+      for (Region *region : branch.getRegions())
+        push(region->front().getTerminator()->getOperand(index));
+    } else if (def->getNumRegions()) {
+      return false;
+    }
+    for (Value operand : def->getOperands())
+      push(operand);
+  }
+  return true;
+}
+
+class OperandStager {
+public:
+  explicit OperandStager(func::FuncOp function) : function(function) {}
+
+  bool run() {
+    SmallVector<tile::DotOp> dots;
+    function.walk([&](tile::DotOp dot) { dots.push_back(dot); });
+    for (tile::DotOp dot : dots)
+      for (bool isB : {false, true})
+        stage(dot, dot->getOpOperand(isB ? 1 : 0), isB);
+    return gathers;
+  }
+
+private:
+  void stage(tile::DotOp dot, OpOperand &operand, bool isB) {
+    Value value = operand.get(), source = value;
+    auto trans = value.getDefiningOp<tile::TransOp>();
+    if (trans)
+      source = trans.getSource();
+    if (source.getDefiningOp<tile::LoadOp>() || source.getDefiningOp<tile::ToSharedOp>())
+      return;
+    bool ahead = followsFromMemory(source);
+    if (!isB && !ahead)
+      return;
+    // Elements of 16 bits are read from either order of dimensions; others with K last only.
+    bool anyOrder = tile::elementBits(cast<RankedTensorType>(value.getType()).getElementType()) == 16;
+    bool viewed = static_cast<bool>(trans); // the product sees the stored tile transposed
+    if (!anyOrder && viewed != isB) {
+      source = value;
+      if (isB)
+        source = transposed(source);
+      viewed = isB;
+    }
+    Value stored = toShared(source, ahead, dot.getLoc());
+    operand.set(viewed ? transposed(stored) : stored);
+  }
+
+  static Value transposed(Value value) {
+    auto type = cast<RankedTensorType>(value.getType());
+    SmallVector<int64_t> shape(llvm::reverse(type.getShape()));
+    OpBuilder builder(value.getContext());
+    builder.setInsertionPointAfterValue(value);
+    return tile::TransOp::create(builder, value.getLoc(),
+                                 RankedTensorType::get(shape, type.getElementType()), value);
+  }
+
+  Value toShared(Value source, bool ahead, Location loc) {
+    Value &known = staged[source];
+    if (known)
+      return known;
+    OpBuilder builder(source.getContext());
+    builder.setInsertionPointAfterValue(source);
+    auto op = tile::ToSharedOp::create(builder, loc, source.getType(), source);
+    op->setAttr(inAttrName, builder.getStringAttr(ahead ? gatherRole : mathRole));
+    gathers |= ahead;
+    return known = op.getResult();
+  }
+
+  func::FuncOp function;
+  llvm::DenseMap<Value, Value> staged;
+  bool gathers = false;
+};
+
+} // namespace
+
+bool tileloom::stageOperands(func::FuncOp function) { return OperandStager(function).run(); }

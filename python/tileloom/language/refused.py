@@ -1,0 +1,34 @@
+"""What Triton's language has and this one does not: each is refused with the reason and what to do instead."""
+
+from ..frontend.errors import ProgramError
+
+_REASONS = {
+    "advance": "block pointers have been replaced by tensor descriptors; needed tl.make_tensor_descriptor, or a tl.view",
+    "cat": "needed tl.join and tl.reshape, or two stores",
+    "debug_barrier": "threads are not visible here; needed an atomic operation, whose order holds for the whole program",
+    "gather": "needed tl.load with the indices as offsets",
+    "histogram": "needed tl.atomic_add to counters in memory",
+    "inline_asm_elementwise": "needed the functions of the language; what a tile is made of on the machine is the compiler's choice",
+    "make_block_ptr": "block pointers have been replaced by tensor descriptors; needed tl.make_tensor_descriptor, or a tl.view",
+    "rand": "there is no generator of random numbers; needed numbers made on the host and loaded",
+    "randint": "there is no generator of random numbers; needed numbers made on the host and loaded",
+    "randint4x": "there is no generator of random numbers; needed numbers made on the host and loaded",
+    "randn": "there is no generator of random numbers; needed numbers made on the host and loaded",
+    "sort": "needed a sort on the host, or tl.max with return_indices for the first few",
+    "sqrt_rn": "the square root is the hardware's approximation; needed tl.sqrt",
+    "topk": "needed tl.max with return_indices, repeated",
+    "umulhi": "needed a product in int64, shifted",
+    "xor_sum": "needed tl.sum, tl.max, tl.min or tl.reduce",
+}
+
+
+def _refused(name, reason):
+    def function(*arguments, **keywords):
+        raise ProgramError(f"tl.{name} is not supported: {reason}")
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"Not supported: {reason}."
+    return function
+
+
+for _name, _reason in _REASONS.items():
+    globals()[_name] = _refused(_name, _reason)

@@ -1,0 +1,41 @@
+// RUN: kernel-opt %s --tile-lower-to-nv | FileCheck %s
+
+// Values before that nobody asks for: a reduction.
+// CHECK-LABEL: func.func @relaxed
+// CHECK-NOT: fence
+// CHECK: nv.global_reduce add
+// CHECK-NOT: fence
+func.func @relaxed(%p: i64, %x: tensor<64xf32>, %o: tensor<64xi64>) {
+  %old = tile.atomic add %x to %p[%o] : tensor<64xf32>, tensor<64xi64> -> tensor<64xf32>
+  return
+}
+
+// All threads are behind the fence of a release; of an acquire the fence comes first.
+// CHECK-LABEL: func.func @ordered
+// CHECK: nv.named_barrier
+// CHECK-NEXT: nv.memory_fence sys
+// CHECK: nv.global_atomic add {{.*}} scope(sys)
+// CHECK-NEXT: nv.memory_fence sys
+// CHECK-NEXT: nv.named_barrier
+func.func @ordered(%p: i64, %x: i32, %o: i64) -> i32 {
+  %old = tile.atomic add %x to %p[%o] order(acq_rel) scope(sys) : i32, i64 -> i32
+  return %old : i32
+}
+
+// What nobody asks for acquires nothing; exchanges have no reduction.
+// CHECK-LABEL: func.func @released
+// CHECK: nv.named_barrier
+// CHECK-NEXT: nv.memory_fence gpu
+// CHECK: nv.global_atomic xchg
+// CHECK-NEXT: return
+func.func @released(%p: i64, %x: i32, %o: i64) {
+  %old = tile.atomic xchg %x to %p[%o] order(acq_rel) : i32, i64 -> i32
+  return
+}
+
+// CHECK-LABEL: func.func @scan
+// CHECK: nv.scan mul {{.*}} dim(0) reverse
+func.func @scan(%x: tensor<64xf32>) -> tensor<64xf32> {
+  %y = tile.scan mul %x dim(0) reverse : tensor<64xf32>
+  return %y : tensor<64xf32>
+}
