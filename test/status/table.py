@@ -64,17 +64,21 @@ class Run:
             sim.run_recipe(compiled.ptx, compiled.recipe, *arguments, multiprocessors=4, seed=self.seed).check()
 
     def kernel(self, function, *arguments, **keywords):
+        from tileloom.dispatch.function import JITFunction
         from tileloom.dispatch.launch import Variant
-        original = Variant.launch
+        original, compiling = Variant.launch, JITFunction._compile
 
         def launch(variant, *rest):
             self.programs.append(variant.compiled.tile)
             return original(variant, *rest) if self.simulate else None
-        Variant.launch = launch
+
+        def compiles(kernel, *facts, assemble):
+            return compiling(kernel, *facts, assemble=assemble or not self.simulate)  # the host's choice hears what ptxas says, as on a GPU
+        Variant.launch, JITFunction._compile = launch, compiles
         try:
             function(*arguments, target=self.target, simulator={"seed": self.seed}, **keywords)
         finally:
-            Variant.launch = original
+            Variant.launch, JITFunction._compile = original, compiling
 
 
 class DeviceRun:
