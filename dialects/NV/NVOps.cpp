@@ -5,6 +5,7 @@
 //===--------------------------------------------------------------------------------------===//
 
 #include "dialects/NV/NV.h"
+#include "dialects/Tile/Verify.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -13,29 +14,13 @@ using namespace mlir;
 using namespace tileloom::nv;
 using tileloom::tile::DescType;
 using tileloom::tile::elementBits;
+using tileloom::tile::shapeText;
+using tileloom::tile::squeeze;
 
 #define GET_OP_CLASSES
 #include "dialects/NV/NVOps.cpp.inc"
 
 namespace {
-
-/// The shape without its unit extents (at least one extent is kept).
-SmallVector<int64_t> squeeze(ArrayRef<int64_t> shape) {
-  SmallVector<int64_t> result;
-  for (int64_t extent : shape)
-    if (extent != 1)
-      result.push_back(extent);
-  if (result.empty())
-    result.push_back(1);
-  return result;
-}
-
-std::string shapeText(ArrayRef<int64_t> shape) {
-  std::string text;
-  for (int64_t extent : shape)
-    text += (text.empty() ? "" : "x") + std::to_string(extent);
-  return text;
-}
 
 /// A descriptor's box and the view it is copied to or from must hold the same elements.
 LogicalResult verifyBox(Operation *op, Type descType, MemDescType view, size_t coordinates) {
@@ -291,93 +276,6 @@ LogicalResult MmaOp::verify() {
   return success();
 }
 
-/// Offsets, mask and other value of an access to global memory must have the shape of `value`.
-static LogicalResult verifyPlaces(Operation *op, Type value, Type offset, Value mask,
-                                  Value other = {}) {
-  auto shapeOf = [](Type type) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    return tensor ? tensor.getShape() : ArrayRef<int64_t>();
-  };
-  auto describe = [&](Type type) {
-    return isa<RankedTensorType>(type) ? shapeText(shapeOf(type)) : std::string("a scalar");
-  };
-  auto offsetElement = getElementTypeOrSelf(offset);
-  if (!offsetElement.isInteger(32) && !offsetElement.isInteger(64))
-    return op->emitOpError("offset: expected i32 or i64, found ") << offsetElement;
-  if (shapeOf(offset) != shapeOf(value))
-    return op->emitOpError("offset shape: expected ")
-           << describe(value) << ", found " << describe(offset);
-  if (mask && (!getElementTypeOrSelf(mask.getType()).isInteger(1) ||
-               shapeOf(mask.getType()) != shapeOf(value)))
-    return op->emitOpError("mask: expected ")
-           << describe(value) << " of i1, found " << mask.getType();
-  if (other && (getElementTypeOrSelf(other.getType()) != getElementTypeOrSelf(value) ||
-                shapeOf(other.getType()) != shapeOf(value)))
-    return op->emitOpError("other: expected ") << value << ", found " << other.getType();
-  return success();
-}
-
-LogicalResult GlobalLoadOp::verify() {
-  if (getOther() && !getMask())
-    return emitOpError("other: expected a mask beside it, found none");
-  return verifyPlaces(*this, getResult().getType(), getOffset().getType(), getMask(), getOther());
-}
-
-LogicalResult GlobalStoreOp::verify() {
-  return verifyPlaces(*this, getValue().getType(), getOffset().getType(), getMask());
-}
-
-LogicalResult GlobalReduceOp::verify() {
-  Type element = getElementTypeOrSelf(getValue().getType());
-  bool integer = element.isInteger(32) || element.isInteger(64);
-  bool real = element.isF32() || element.isF16() || element.isBF16();
-  if (getKind() == ReduceKind::Mul)
-    return emitOpError("kind: expected add, max or min, found mul");
-  if (!integer && !(real && getKind() == ReduceKind::Add))
-    return emitOpError("element type: expected ")
-           << (getKind() == ReduceKind::Add ? "f32, f16, bf16, i32 or i64" : "i32 or i64")
-           << ", found " << element;
-  return verifyPlaces(*this, getValue().getType(), getOffset().getType(), getMask());
-}
-
-LogicalResult GlobalAtomicOp::verify() {
-  bool cas = getKind() == AtomicKind::Cas;
-  if (cas != static_cast<bool>(getCompare()))
-    return emitOpError("compare: expected ")
-           << (cas ? "an operand" : "none") << " with " << stringifyAtomicKind(getKind())
-           << ", found " << (cas ? "none" : "one");
-  if (cas && getCompare().getType() != getValue().getType())
-    return emitOpError("compare: expected ")
-           << getValue().getType() << ", found " << getCompare().getType();
-  Type element = getElementTypeOrSelf(getValue().getType());
-  unsigned bits = elementBits(element);
-  bool fits = element.isInteger(32) || element.isInteger(64);
-  StringRef fitting = "i32 or i64";
-  if (getKind() == AtomicKind::Add) {
-    fits |= isa<Float64Type, Float32Type, Float16Type, BFloat16Type>(element);
-    fitting = "f64, f32, f16, bf16, i32 or i64";
-  } else if (cas || getKind() == AtomicKind::Xchg) {
-    fits = bits == 32 || bits == 64;
-    fitting = "32 or 64 bits";
-  }
-  if (!fits)
-    return emitOpError("element type of ")
-           << stringifyAtomicKind(getKind()) << ": expected " << fitting << ", found " << element;
-  return verifyPlaces(*this, getValue().getType(), getOffset().getType(), getMask());
-}
-
-LogicalResult CpAsyncOp::verify() {
-  auto view = getView().getType();
-  if (squeeze(getOffset().getType().getShape()) != squeeze(view.getShape()))
-    return emitOpError("shapes: expected equal, found ")
-           << shapeText(getOffset().getType().getShape()) << " and " << shapeText(view.getShape());
-  if (view.getSpace() != MemorySpace::Smem)
-    return emitOpError("view space: expected shared memory, found tensor memory");
-  return verifyPlaces(
-      *this, RankedTensorType::get(getOffset().getType().getShape(), view.getElementType()),
-      getOffset().getType(), getMask());
-}
-
 LogicalResult FoldOp::verify() {
   auto source = getSource().getType(), result = getResult().getType();
   if (source.getRank() != 2 || result.getRank() != 2)
@@ -400,24 +298,6 @@ LogicalResult BroadcastOp::verify() {
     return emitOpError("source shape: expected ")
            << shapeText(expected) << ", found " << shapeText(getSource().getType().getShape());
   return success();
-}
-
-static LogicalResult verifyLocal(Operation *op, RankedTensorType value, MemDescType view) {
-  if (value.getElementType() != view.getElementType())
-    return op->emitOpError("element types: expected equal, found ")
-           << value.getElementType() << " and " << view.getElementType();
-  if (squeeze(value.getShape()) != squeeze(view.getShape()))
-    return op->emitOpError("shapes: expected equal, found ")
-           << shapeText(value.getShape()) << " and " << shapeText(view.getShape());
-  return success();
-}
-
-LogicalResult LocalStoreOp::verify() {
-  return verifyLocal(*this, cast<RankedTensorType>(getValue().getType()), getView().getType());
-}
-
-LogicalResult LocalLoadOp::verify() {
-  return verifyLocal(*this, cast<RankedTensorType>(getResult().getType()), getView().getType());
 }
 
 OpFoldResult ConvertLayoutOp::fold(FoldAdaptor) {

@@ -4,7 +4,7 @@
 //
 //===--------------------------------------------------------------------------------------===//
 
-#include "dialects/Tile/Tile.h"
+#include "dialects/Tile/Verify.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -20,13 +20,6 @@ using namespace tileloom::tile;
 namespace {
 
 RankedTensorType tensorOf(Value value) { return dyn_cast<RankedTensorType>(value.getType()); }
-
-std::string text(ArrayRef<int64_t> shape) {
-  std::string result;
-  llvm::raw_string_ostream stream(result);
-  llvm::interleave(shape, stream, "x");
-  return result;
-}
 
 /// Whether `shape` is `box` with some of its unit dimensions dropped.
 bool isBoxWithoutUnits(ArrayRef<int64_t> box, ArrayRef<int64_t> shape) {
@@ -51,8 +44,8 @@ LogicalResult verifyBox(Operation *op, DescType desc, RankedTensorType value, si
            << desc.getElementType() << " as in the descriptor, found " << value.getElementType();
   if (!isBoxWithoutUnits(desc.getShape(), value.getShape()))
     return op->emitOpError("tile shape: expected ")
-           << text(desc.getShape()) << " without some unit dimensions, found "
-           << text(value.getShape());
+           << shapeText(desc.getShape()) << " without some unit dimensions, found "
+           << shapeText(value.getShape());
   return success();
 }
 
@@ -158,28 +151,8 @@ LogicalResult AtomicOp::verify() {
   if (getValue().getType() != getResult().getType())
     return emitOpError("result: expected ")
            << getValue().getType() << ", found " << getResult().getType();
-  bool cas = getKind() == AtomicKind::Cas;
-  if (cas != static_cast<bool>(getCompare()))
-    return emitOpError("compare: expected ")
-           << (cas ? "an operand" : "none") << " with " << stringifyAtomicKind(getKind())
-           << ", found " << (cas ? "none" : "one");
-  if (cas && getCompare().getType() != getValue().getType())
-    return emitOpError("compare: expected ")
-           << getValue().getType() << ", found " << getCompare().getType();
-  Type element = getElementTypeOrSelf(getValue().getType());
-  unsigned bits = elementBits(element);
-  bool integer = element.isInteger(32) || element.isInteger(64), fits = integer;
-  StringRef fitting = "i32 or i64";
-  if (getKind() == AtomicKind::Add) {
-    fits |= isa<Float64Type, Float32Type, Float16Type, BFloat16Type>(element);
-    fitting = "f64, f32, f16, bf16, i32 or i64";
-  } else if (cas || getKind() == AtomicKind::Xchg) {
-    fits = bits == 32 || bits == 64;
-    fitting = "32 or 64 bits";
-  }
-  if (!fits)
-    return emitOpError("element type of ")
-           << stringifyAtomicKind(getKind()) << ": expected " << fitting << ", found " << element;
+  if (failed(verifyAtomic(*this, stringifyAtomicKind(getKind()), getValue(), getCompare())))
+    return failure();
   return verifyAccess(*this, getValue().getType(), getOffset().getType(), typeOrNull(getMask()),
                       Type());
 }
@@ -191,10 +164,10 @@ LogicalResult DotOp::verify() {
            << a.getRank() << ", b " << b.getRank() << ", result " << result.getRank();
   if (a.getDimSize(1) != b.getDimSize(0))
     return emitOpError("inner extents: expected equal, found a ")
-           << text(a.getShape()) << " and b " << text(b.getShape());
+           << shapeText(a.getShape()) << " and b " << shapeText(b.getShape());
   if (result.getDimSize(0) != a.getDimSize(0) || result.getDimSize(1) != b.getDimSize(1))
     return emitOpError("result shape: expected ")
-           << a.getDimSize(0) << 'x' << b.getDimSize(1) << ", found " << text(result.getShape());
+           << a.getDimSize(0) << 'x' << b.getDimSize(1) << ", found " << shapeText(result.getShape());
   if (elementBits(a.getElementType()) != elementBits(b.getElementType()))
     return emitOpError("element types: expected equal widths, found a ")
            << a.getElementType() << " and b " << b.getElementType();
@@ -274,8 +247,8 @@ LogicalResult BroadcastOp::verify() {
   for (auto [from, to] : llvm::zip(source.getShape(), result.getShape()))
     if (from != to && from != 1)
       return emitOpError("result extents: expected those of ")
-             << text(source.getShape()) << " where they are not 1, found "
-             << text(result.getShape());
+             << shapeText(source.getShape()) << " where they are not 1, found "
+             << shapeText(result.getShape());
   return success();
 }
 

@@ -118,7 +118,7 @@ def test_swiglu(interleaved, m, n, k):
 @pytest.mark.parametrize("k", [4096, 65536, 589824])
 def test_long_sums(k):
     """Sums over positive terms, where rounding adds up. The tensor core cuts a sum to 23 fraction bits after every 16 products
-    (docs/simulator-numerics.md), so that is the bound; cuBLAS sums in the same way."""
+    (docs/simulator-numerics.md), so that is the bound."""
     a, b = torch.rand(128, k, device="cuda").bfloat16(), torch.rand(128, k, device="cuda").bfloat16().T
     wanted = a.double() @ b.double()
     found = kernels.gemm(a, b, out_dtype="float32")
