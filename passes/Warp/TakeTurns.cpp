@@ -1,8 +1,9 @@
 //===- TakeTurns.cpp - Turns of replicas at the tensor core -------------------------------===//
 //
-// In: loops of a role with replicas whose products overlap with other work. Out: each replica issues
-// the products of an iteration in its turn (warp.order), so that one computes while another one's
-// products run. Without turns the replicas drift together: all wait for products, then all compute.
+// In: loops of a role with replicas whose products overlap with other work of some length. Out: each
+// replica issues the products of an iteration in its turn (warp.order), so that one computes while
+// another one's products run. Without turns the replicas drift together: all wait for products, then
+// all compute.
 //
 // All replicas of such a role meet the same iterations: they share its tiles by rows.
 //
@@ -13,6 +14,7 @@
 #include "SkewExpansion.h"
 #include "dialects/Tile/Tile.h"
 #include "dialects/Warp/Warp.h"
+#include "tileloom/Schedule/Engines.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -33,6 +35,19 @@ namespace {
 struct Issue {
   Operation *first = nullptr, *last = nullptr;
 };
+
+/// Whether other work takes long enough that the products of another replica can run beside it.
+bool hasWork(scf::ForOp loop) {
+  double products = 0, work = 0;
+  loop.getBody()->walk([&](Operation *op) {
+    if (isa<nv::WgmmaOp>(op))
+      products += schedule::costOf(op).busy;
+    else if (OpTrait::hasElementwiseMappableTraits(op) &&
+             isa<RankedTensorType>(op->getResult(0).getType()))
+      work += schedule::costOf(op).busy;
+  });
+  return work > 0.25 * products;
+}
 
 std::optional<Issue> issueOf(scf::ForOp loop) {
   Issue issue;
@@ -65,7 +80,7 @@ struct TakeTurns : tileloom::warp::impl::WarpTakeTurnsBase<TakeTurns> {
   void order(RoleOp role) {
     SmallVector<Issue> issues;
     role.walk([&](scf::ForOp loop) {
-      if (!loop->hasAttr(overlapAttrName))
+      if (!loop->hasAttr(overlapAttrName) || !hasWork(loop))
         return;
       if (auto issue = issueOf(loop))
         issues.push_back(*issue);
