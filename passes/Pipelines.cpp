@@ -59,6 +59,8 @@ void buildRingStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(warp::createWarpVerifyRings());
   pm.addPass(warp::createWarpDrainRings());
   pm.addPass(warp::createWarpAssignStagePhase());
+  pm.addPass(createLoopInvariantCodeMotionPass());
+  pm.addPass(warp::createWarpInvariantDivisions());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 }
