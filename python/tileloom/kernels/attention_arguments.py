@@ -85,6 +85,24 @@ def rows_of(value, tensor):
     return value, batch_step // step if tensor.shape[0] > 1 else 0
 
 
+def cache_rows(name, own, tensor):
+    """Rows from batch to batch, or page to page, of a cache [batches, rows, heads, columns] that copies of sequences can take; there is no copy of it."""
+    strides = tensor.strides
+    arrays.require(arrays.fits(tensor), name, own, f"has strides {list(strides)} and the address {tensor.address:#x}",
+                   "a last stride of 1, other strides and the address at multiples of 16 bytes")
+    arrays.require(tensor.shape[0] < 2 or strides[1] > 0 and strides[0] % strides[1] == 0, name, own, f"has strides {list(strides)}",
+                   "a first stride that is a multiple of the second")
+    return strides[0] // strides[1] if tensor.shape[0] > 1 else 0
+
+
+def multiprocessors(tensor):
+    """Of the device of a tensor (of facts); an H200's for host arrays."""
+    if tensor.device < 0:
+        return 132
+    import torch
+    return torch.cuda.get_device_properties(tensor.device).multi_processor_count
+
+
 def _window(name, window):
     """(left, right), None where there is no limit."""
     if window is None:

@@ -9,16 +9,16 @@ import tileloom as tl
 
 
 @tl.jit
-def sequence(b, starts, used, batch_rows, length):
-    """(first row, number of rows) of sequence b: from `starts`, or batch_rows * b and `length`; at most used[b] rows."""
+def sequence(b, starts, used, batch_rows, length, most):
+    """(first row, number of rows) of sequence b: from `starts`, or batch_rows * b and `length`; at most used[b] rows, and `most`."""
     if starts is None:
         first, size = b * batch_rows, length
     else:
         first = tl.load(starts + b)
-        size = tl.load(starts + b + 1) - first
+        size = tl.minimum(tl.load(starts + b + 1) - first, most)
     if used is not None:
         size = tl.minimum(size, tl.load(used + b))
-    return first, tl.maximum(size, 0)
+    return first, size
 
 
 @tl.jit
@@ -40,3 +40,25 @@ def store_rows(x: tl.view, place, n, value):
     """Stores a tile [BM, D] at the rows from n on; what lies beyond the end of the sequence is left out."""
     first, size, g = place
     _descriptor(x, value.shape[0], value.shape[1]).store([1 << 30, first + size, (1 << 30) - size + n, g, 0], value.reshape(1, 1, value.shape[0], 1, value.shape[1]))
+
+
+@tl.jit
+def load_pages(x: tl.view, place, n, BM: tl.constexpr, D: tl.constexpr):
+    """The same of a sequence in pages of x [pages, PAGE, G, D], PAGE a multiple of BM. place: (its row of the table of pages, rows from page to page, number of rows, head,
+    PAGE)."""
+    table, step, size, g, PAGE = place
+    page = n // PAGE
+    rows = tl.maximum(tl.minimum(size - page * PAGE, PAGE), 0)
+    last = tl.maximum(size - 1, 0) // PAGE  # beyond it the table may have ended
+    return load_rows(x, (tl.load(table + tl.minimum(page, last)) * step, rows, g), n - page * PAGE, BM, D)
+
+
+@tl.jit
+def gather_pages(x: tl.view, place, n, BM: tl.constexpr, D: tl.constexpr):
+    """The same for any PAGE, row by row."""
+    table, _, size, g, PAGE = place
+    rows, columns = n + tl.arange(0, BM), tl.arange(0, D)
+    inside = rows < size
+    page = tl.load(table + rows // PAGE, inside, 0).to(tl.int64)
+    start = page * x.stride(0) + (rows % PAGE) * x.stride(1) + g * x.stride(2)
+    return tl.load(x.ptr + start[:, None] + columns[None, :], inside[:, None] & (columns < x.shape[3])[None, :], 0)

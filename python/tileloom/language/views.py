@@ -18,7 +18,8 @@ class dimension(tensor):
 
     def __init__(self, owner, axis):
         self.owner, self.axis = owner, axis
-        self.dtype, self.shape, self.tiled, self.bounds, self.reshaped, self.product = dtypes.int32, (), False, None, None, None
+        self.dtype, self.shape, self.tiled = dtypes.int32, (), False
+        self.bounds = self.reshaped = self.product = self.load = None
 
     @property
     def host(self):
@@ -75,8 +76,11 @@ class descriptor:
         if len(shape) != len(box):
             squeezed = shape  # the user's own shape of the tile
         handles = ", ".join(semantic.cast(c, dtypes.int32).handle for c in coordinates)
-        result = tensor_type(squeezed, self.dtype.mlir)
-        loaded = tensor(builder().value(f"tile.load {desc}[{handles}] : {type} -> {result}"), self.dtype, squeezed)
+
+        def load(own):
+            return tensor(builder().value(f"tile.load {desc}[{handles}] : {type} -> {tensor_type(own, self.dtype.mlir)}"), self.dtype, own)
+        loaded = load(squeezed)
+        loaded.load = lambda own: load(own) if _merges_rows(squeezed, own) else None
         from .shapes import _reshape
         return _reshape(loaded, shape)
 
@@ -86,7 +90,11 @@ class descriptor:
             raise ProgramError(f"{name}: the value is {describe(value)}, the view has {self.dtype}; needed equal types: convert with "
                                f".to({self.name}.dtype)")
         from .shapes import _reshape
-        value = _reshape(value, tuple(extent for extent in box if extent != 1) or (1,)) if len(value.shape) == len(box) else value
+        squeezed = tuple(extent for extent in box if extent != 1) or (1,)
+        if value.reshaped is not None and _merges_rows(squeezed, value.reshaped.shape):
+            value = value.reshaped
+        elif len(value.shape) == len(box):
+            value = _reshape(value, squeezed)
         desc, type = self._box(box)
         handles = ", ".join(semantic.cast(c, dtypes.int32).handle for c in coordinates)
         operation = f"tile.store_reduce {kind}" if kind else "tile.store"
@@ -122,6 +130,20 @@ class descriptor:
             widths = " or ".join(map(str, floats))
             raise ProgramError(f"{name} on the {self.description}; needed {f'floats of {widths} bits or ' if floats else ''}{integers}")
         self.store(coordinates, value, kind)
+
+
+def _merges_rows(box, shape):
+    """Whether neighbours among the extents of a box, the last one apart, are multiplied: the copy lies in shared memory as that tile would."""
+    if not 2 <= len(shape) < len(box) or box[-1] != shape[-1]:
+        return False
+    rows = list(box[:-1])
+    for extent in shape[:-1]:
+        own = 1
+        while rows and own < extent:
+            own *= rows.pop(0)
+        if own != extent:
+            return False
+    return not rows
 
 
 class view(descriptor):

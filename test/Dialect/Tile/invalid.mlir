@@ -116,3 +116,11 @@ func.func @to_shared_use(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
   %y = math.exp2 %s : tensor<64x64xf32>
   return %y : tensor<64x64xf32>
 }
+
+// -----
+
+func.func @rows_of_another_number(%D: !tile.desc<8x4x64xf32>, %i: i32) {
+  // expected-error@+1 {{tile shape: expected 8x4x64 without some unit dimensions, found 16x2x64}}
+  %x = tile.load %D[%i, %i, %i] : !tile.desc<8x4x64xf32> -> tensor<16x2x64xf32>
+  return
+}
