@@ -20,6 +20,7 @@
 #include "llvm/ADT/StringExtras.h"
 
 #include <cmath>
+#include <numeric>
 
 using namespace mlir;
 
@@ -343,8 +344,7 @@ private:
       cost.dots += 1;
     } else if (auto load = dyn_cast<tile::LoadOp>(op)) {
       bool splits = splitsLines(load);
-      double bytes = bytesOf(load.getType()) * (splits ? machine.splitCopy : 1);
-      cost.copies += bytes;
+      cost.copies += bytesOf(load.getType()) * std::max(splits ? machine.splitCopy : 1, narrow(load));
       double before = traffic.through();
       traffic.add(load, evaluate, splits);
       lines += (traffic.through() - before) * (splits ? machine.splitCopy : 1);
@@ -372,6 +372,15 @@ private:
                                               : isa<tile::ReduceOp>(op) ? 128
                                                                         : 256);
     }
+  }
+
+  /// Times what bytes cost in rows of 128 bytes. The swizzle, and with it the rows that are copied, is
+  /// the widest one that divides a row of the tile.
+  double narrow(tile::LoadOp load) {
+    auto type = cast<RankedTensorType>(load.getType());
+    int64_t row = type.getShape().back() * type.getElementTypeBitWidth() / 8;
+    int64_t swizzle = std::gcd(row, int64_t(128));
+    return type.getRank() < 2 || swizzle == 128 ? 1 : std::max(1.0, machine.narrowRow / swizzle);
   }
 
   /// Whether rows of the tensor begin at other places than lines of 128 bytes: the value of a
