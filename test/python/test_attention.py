@@ -1,5 +1,6 @@
 """Dense attention with each of its arguments, in the simulator, against fp64."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -162,3 +163,41 @@ def test_refuses():
     refused("'score_mod' is of type function; needed a function with @tl.jit, or None", score_mod=lambda s: s)
     refused("'mod_arguments' is given alone; needed score_mod or mask_mod too", mod_arguments=(1,))
     refused(r"'lse' has strides \[.*\]; needed a contiguous tensor", lse=np.zeros((1, 4, 128), np.float32)[:, :, ::2])
+
+
+F8 = ml_dtypes.float8_e4m3fn
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("s, t, h, g, d", [(128, 128, 1, 1, 128), (200, 333, 4, 2, 128), (70, 300, 2, 1, 64), (300, 70, 1, 1, 96), (1, 1, 1, 1, 256)])
+def test_fp8(s, t, h, g, d, causal):
+    q, k, v = inputs(d + s, 1, s, t, h, g, d, dtype=F8)
+    out, lse = np.full(q.shape, np.nan, BF16), np.full((1, h, s), np.nan, np.float32)
+    kernels.attention(q, k, v, out, causal=causal, lse=lse)
+    check((out, lse), batch(q, k, v, causal=causal), 0.025)
+
+
+def test_fp8_scales():
+    """Factors of each group; a sink, which is no key, has none."""
+    q, k, v = inputs(20, 2, 150, 200, 4, 2, 128, dtype=F8)
+    rng = np.random.default_rng(0)
+    scales = [rng.uniform(0.5, 2, (2, 2)).astype(np.float32) for _ in range(3)]
+    sinks = np.linspace(-1, 1, 4, dtype=np.float32)
+    out, lse = kernels.attention(q, k, v, q_descale=scales[0], k_descale=scales[1], v_descale=scales[2], sinks=sinks, window=(100, 20))
+    assert out.dtype == BF16
+    wide = [t.astype(np.float64) for t in (q, k, v)]
+    wide[0] *= np.repeat(scales[0], 2, 1)[:, None, :, None]
+    for index in (1, 2):
+        wide[index] *= scales[index][:, None, :, None]
+    check((out, lse), batch(*wide, sinks=sinks, window=(100, 20)), 0.025)
+
+
+def test_fp8_refuses():
+    q, k, v = inputs(0, 1, 64, 64, 4, 2, 64)
+    with pytest.raises(tl.ArgumentError, match="^attention: 'v_descale' is given for bfloat16; needed float8_e4m3fn"):
+        kernels.attention(q, k, v, v_descale=np.ones((1, 2), np.float32))
+    q, k, v = inputs(0, 1, 64, 64, 4, 2, 64, dtype=F8)
+    with pytest.raises(tl.ArgumentError, match=r"^attention: 'k_descale' has shape \[2\]; needed \[1, 2\], by the batch and the heads of 'k'"):
+        kernels.attention(q, k, v, k_descale=np.ones(2, np.float32))
+    with pytest.raises(tl.ArgumentError, match="^attention_varlen: 'q' is of float8e4nv; needed float16 or bfloat16"):
+        kernels.attention_varlen(q, k, v)

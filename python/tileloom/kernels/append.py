@@ -3,6 +3,7 @@
 import tileloom as tl
 
 from . import arrays
+from .attention_arguments import launch_options
 
 
 @tl.jit
@@ -78,7 +79,6 @@ def rotation(name, facts, cos, sin):
 
 def append(q, k_cache, v_cache, k_new, v_new, facts, lengths, places, table, rotary, ahead, launch):
     """Writes k_new and v_new into the caches, and gives q, rotated where `rotary` is (cos, sin, their facts, interleaved)."""
-    own = {option: value for option, value in launch.items() if option in ("stream", "target", "simulator")}
     (B, S, H, D), turned, half, new = facts["q"].shape, q, 0, 0 if k_new is None else facts["k_new"].shape[1]
     cos, sin, table_of, interleaved = rotary
     if cos is not None:
@@ -89,5 +89,5 @@ def append(q, k_cache, v_cache, k_new, v_new, facts, lengths, places, table, rot
         rows = {option: tl.next_power_of_2(extent) for option, extent in (("HEADS", H), ("GROUPS", facts["k_cache"].shape[2]), ("DK", D), ("DV", facts["v_cache"].shape[3]))}
         step = arrays.facts_of(table, "", "").strides[0] if table is not None else 0
         append_kernel[(programs,)](q, turned, q if k_new is None else k_new, q if v_new is None else v_new, k_cache, v_cache, lengths, places, table, step, cos, sin,
-                                   half, half, bool(new), cos is not None, bool(interleaved), bool(ahead), table is not None, **rows, **own)
+                                   half, half, bool(new), cos is not None, bool(interleaved), bool(ahead), table is not None, **rows, **launch_options(launch))
     return turned

@@ -3,16 +3,17 @@
 import tileloom as tl
 
 from . import arrays
-from .attention_arguments import checked, options
-from .online_softmax import attend, dense, finish, key_tiles, logarithm
+from .attention_arguments import checked, launch_options, options, width
+from .online_softmax import attend, dense, dense_columns, finish, key_tiles, logarithm
 
 
 @tl.jit(candidates={"BM": (128, 192), "BN": (128, 112, 96, 64)})
 def attention_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, scale, CAUSAL: tl.constexpr, left=None, right=None, chunk=None, sinks=None,
                      softcap=None, score_mod: tl.constexpr = None, mask_mod: tl.constexpr = None, arguments=(), DK: tl.constexpr = 128,
-                     DV: tl.constexpr = 128, BM: tl.constexpr = tl.auto, BN: tl.constexpr = tl.auto):
-    """q [B, S, H, D]; k [B, T, G, D], v [B, T, G, E], H a multiple of G; o [B, S, H, E]; lse [B, H, S], float32; scale > 0 includes log2(e). DK, DV: D and E, or
-    more, where tiles have columns of zeros. The rest: online_softmax.py."""
+                     DV: tl.constexpr = 128, scales=(None, None, None), READ_V: tl.constexpr = dense, BM: tl.constexpr = tl.auto,
+                     BN: tl.constexpr = tl.auto):
+    """q [B, S, H, D]; k [B, T, G, D], v [B, T, G, E] (or as READ_V reads it), H a multiple of G; o [B, S, H, E]; lse [B, H, S], float32; scale > 0 includes log2(e). DK, DV: D and E, or
+    more, where tiles have columns of zeros. scales: [B, G] for q, k, v. The rest: online_softmax.py."""
     B, S, H = q.shape[:3]
     T, G = k.shape[1:3]
     for b, h, m in tl.tiles(B, H, (S, BM)):
@@ -20,16 +21,39 @@ def attention_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, scale,
         rows = m + tl.arange(0, BM)
         band = S, T, CAUSAL, left, right, chunk
         mods = softcap, score_mod, mask_mod, (b, h), arguments
-        sums = attend(q.load([b, m, h, 0], [BM, DK]), k, v, ((b, g),) * 2, dense, rows, key_tiles(m, m + BM, band, BN), band, scale, mods, DV, BN)
+        own = scale
+        for factor in scales[:2]:
+            if factor is not None:
+                own = own * tl.load(factor + b * G + g)
+        sums = attend(q.load([b, m, h, 0], [BM, DK]), k, v, ((b, g),) * 2, dense, READ_V, rows, key_tiles(m, m + BM, band, BN), band, own, mods, DV, BN)
         out, rest = finish(sums, None if sinks is None else tl.load(sinks + h).to(tl.float32))
+        if scales[2] is not None:
+            out = out * tl.load(scales[2] + b * G + g)
         o.store([b, m, h, 0], out.to(o.dtype))
         if lse is not None:
             tl.store(lse + (b.to(tl.int64) * H + h) * S + rows, logarithm(rest), rows < S)
 
 
+@tl.jit
+def transpose_kernel(x: tl.view, out: tl.view, BN: tl.constexpr, D: tl.constexpr):
+    """out [B, G, D, T] = x [B, T, G, D]."""
+    B, T, G = x.shape[:3]
+    for b, g, n in tl.tiles(B, G, (T, BN)):
+        out.store([b, g, 0, n], x.load([b, n, g, 0], [1, BN, 1, D]).reshape(BN, D).T.reshape(1, 1, D, BN))
+
+
+def transposed(v, **launch):
+    """v [B, T, G, E] as [B, G, E, T]."""
+    B, T, G, E = v.shape
+    out = arrays.empty(v, (B, G, E, -(-T // 16) * 16), tl.float8e4nv)
+    if T:
+        transpose_kernel(v, out, 64, width(E), **launch)
+    return out[..., :T]
+
+
 def attention(q, k, v, out=None, *, causal=False, softmax_scale=None, window=None, attention_chunk=None, softcap=None, sinks=None, score_mod=None,
-              mask_mod=None, mod_arguments=(), lse=None, **launch):
-    """q [B, S, H, D], k [B, T, G, D], v [B, T, G, E] in float16 or bfloat16, H a multiple of G, D and E up to 256; any S and T. Gives (out, lse): out
+              mask_mod=None, mod_arguments=(), q_descale=None, k_descale=None, v_descale=None, lse=None, **launch):
+    """q [B, S, H, D], k [B, T, G, D], v [B, T, G, E] in float16, bfloat16 or float8_e4m3fn, H a multiple of G, D and E up to 256; any S and T. Gives (out, lse): out
     [B, S, H, E], lse [B, H, S] in float32 (natural logarithm). A row that sees no key gives zeros and -inf. Tensors whose rows do not start at multiples
     of 16 bytes go through a padded copy.
 
@@ -44,17 +68,25 @@ def attention(q, k, v, out=None, *, causal=False, softmax_scale=None, window=Non
                      them, after softcap
     mask_mod         a @tl.jit function (b, h, i, n, *mod_arguments) -> whether query i sees key n, beside the other masks
     mod_arguments    numbers, and tensors, which arrive as pointers
+    q_descale, k_descale, v_descale  [B, G], float32: factors of the elements of q, k and v; out is bfloat16 then, by default
     launch: BM, BN, schedule, stream, target."""
     name = "attention"
     facts = {own: arrays.facts_of(value, name, own) for own, value in (("q", q), ("k", k), ("v", v))}
     for own in facts:
         arrays.require_rank(facts[own], 4, name, own, "four dimensions: batch, length, heads, head dimension")
-    D, E, H, G = checked(name, facts)
+    D, E, H, G = checked(name, facts, types=(*arrays.HALF, tl.float8e4nv))
     B, S, T = facts["q"].shape[0], facts["q"].shape[1], facts["k"].shape[1]
     arrays.require_shape(facts["k"], (B, T, G, D), name, "k", "by the shapes of 'q' and 'k'")
     arrays.require_shape(facts["v"], (B, T, G, E), name, "v", "by the shapes of 'q' and 'k'")
     given = options(name, facts["q"], H, D, E, causal, softmax_scale, window, attention_chunk, softcap, sinks, score_mod, mask_mod, mod_arguments)
-    out = arrays.empty(q, (B, S, H, E), facts["q"].dtype) if out is None else out
+    narrow = facts["q"].dtype.is_fp8()
+    scales = {"q_descale": q_descale, "k_descale": k_descale, "v_descale": v_descale}
+    for own, value in scales.items():
+        if value is not None:
+            arrays.require(narrow, name, own, f"is given for {facts['q'].dtype}", "float8_e4m3fn")
+            facts[own] = arrays.facts_of(value, name, own)
+            arrays.require_contiguous(facts[own], (B, G), tl.float32, name, own, "by the batch and the heads of 'k'")
+    out = arrays.empty(q, (B, S, H, E), tl.bfloat16 if narrow else facts["q"].dtype) if out is None else out
     lse = arrays.empty(q, (B, H, S), tl.float32) if lse is None else lse
     results = {"out": arrays.facts_of(out, name, "out"), "lse": arrays.facts_of(lse, name, "lse")}
     arrays.require_shape(results["out"], (B, S, H, E), name, "out", "by the shapes of 'q' and 'v'")
@@ -64,7 +96,10 @@ def attention(q, k, v, out=None, *, causal=False, softmax_scale=None, window=Non
     if B * S * H * E:
         stored, result = arrays.boxed_result(out, results["out"])
         q, k, v = (arrays.boxed(value, facts[own]) for own, value in (("q", q), ("k", k), ("v", v)))
-        attention_kernel(q, k, v, stored, lse, *given, **launch)
+        read = dense
+        if narrow:  # tensor cores read 8-bit elements along the summed dimension alone, here the keys
+            v, read, launch = transposed(v, **launch_options(launch)), dense_columns, {"BN": 128, **launch}
+        attention_kernel(q, k, v, stored, lse, *given, tuple(scales.values()), read, **launch)
         if result is not out:
             out[...] = result
     return out, lse

@@ -13,11 +13,11 @@ def width(extent):
     return next(own for own in WIDTHS if own >= extent)
 
 
-def checked(name, facts, kv=("k", "v")):
+def checked(name, facts, kv=("k", "v"), types=arrays.HALF):
     """(D, E, H, G) of q [..., H, D], k [..., G, D] and v [..., G, E], after checks of types and heads. facts: {name: tensor}, q first."""
     q, k, v = facts["q"], facts[kv[0]], facts[kv[1]]
     for own, tensor in facts.items():
-        arrays.require_type(tensor, arrays.HALF, name, own)
+        arrays.require_type(tensor, types, name, own)
         arrays.require(tensor.dtype is q.dtype, name, own, f"is of {tensor.dtype}", f"{q.dtype}, as 'q'")
         arrays.require(1 <= tensor.shape[-1] <= WIDTHS[-1], name, own, f"has head dimension {tensor.shape[-1]}", f"1 to {WIDTHS[-1]}")
     (H, D), (G, _), E = q.shape[-2:], k.shape[-2:], v.shape[-1]
@@ -52,6 +52,11 @@ def options(name, q, H, D, E, causal, softmax_scale, window, attention_chunk, so
     arrays.require(isinstance(mod_arguments, (tuple, list)), name, "mod_arguments", f"is of type {type(mod_arguments).__name__}", "a tuple")
     arrays.require(not mod_arguments or score_mod is not None or mask_mod is not None, name, "mod_arguments", "is given alone", "score_mod or mask_mod too")
     return (scale * math.log2(math.e), causal, left, right, attention_chunk, sinks, softcap, score_mod, mask_mod, tuple(mod_arguments), width(D), width(E))
+
+
+def launch_options(launch):
+    """Of the options of a launch those that other launches of the same call take too."""
+    return {option: value for option, value in launch.items() if option in ("stream", "target", "simulator")}
 
 
 def indices(name, facts, given):

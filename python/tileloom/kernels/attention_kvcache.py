@@ -4,7 +4,7 @@ import tileloom as tl
 
 from . import arrays
 from .append import append, rotation
-from .attention_arguments import cache_rows, checked, indices, multiprocessors, options
+from .attention_arguments import cache_rows, checked, indices, launch_options, multiprocessors, options
 from .combine import combine
 from .online_softmax import attend, finish, key_tiles, logarithm
 from .sequences import gather_pages, load_pages, load_rows
@@ -72,7 +72,7 @@ def kvcache_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, lse_step
         band = S, T, CAUSAL, left, right, chunk
         mods = softcap, score_mod, mask_mod, (b, h[:, None]), arguments
         tiles = part(key_tiles(first, first + BM // ROWS, band, BN), z, splits)
-        sums = attend(load_group(q, b, first, group, R, ROWS, BM, DK), k, v, (of_k, of_v), READ, i, tiles, band, scale, mods, DV, BN)
+        sums = attend(load_group(q, b, first, group, R, ROWS, BM, DK), k, v, (of_k, of_v), READ, READ, i, tiles, band, scale, mods, DV, BN)
         there = (i < S) & (row % ROWS < R)
         sink = None if sinks is None else tl.where(there & (z == 0), tl.load(sinks + h, there, 0).to(tl.float32), -tl.inf)
         out, rest = finish(sums, sink)
@@ -166,7 +166,7 @@ def attention_kvcache(q, k_cache, v_cache, out=None, *, cache_seqlens=None, k_ne
     kvcache_kernel(q, k_cache, v_cache, stored, logarithms, lse_steps, cache_seqlens, added, most, cache_batch_idx, cache_leftpad, page_table, step, steps,
                    splits, R, rows, page, read, scale, causal and S > 1, *others, **launch)  # one query sees all keys
     if splits > 1:
-        combine(whole[..., :E], logarithms, out, lse, **{option: value for option, value in launch.items() if option in ("stream", "target", "simulator")})
+        combine(whole[..., :E], logarithms, out, lse, **launch_options(launch))
     elif result is not out:
         out[...] = result
     return out, lse

@@ -62,10 +62,12 @@ def score(s, scale, rows, columns, mods):
 
 
 @tl.jit
-def attend(qt, k, v, places, READ: tl.constexpr, rows, tiles, band, scale, mods, D: tl.constexpr, BN: tl.constexpr):
-    """(acc [rows, D], top [rows], total [rows], scale): for p = 2^((score - top) * scale), the sums of p v, the largest score, the sums of p.
+def attend(qt, k, v, places, READ: tl.constexpr, READ_V: tl.constexpr, rows, tiles, band, scale, mods, D: tl.constexpr, BN: tl.constexpr):
+    """(acc [rows, D], top [rows], total [rows], scale, raised): for p = 2^((score - top) * scale + raised), the sums of p v, the largest score, the sums of p.
 
-    tiles: what key_tiles gives. READ(x, place, n, BN, D): the rows of k (v) from n on, as a tile [BN, D], zeros beyond T; places: its place for k and for v."""
+    tiles: what key_tiles gives. READ, READ_V(x, place, n, BN, D): the rows of k, v from n on, as a tile [BN, D], zeros beyond T; places: the place of each.
+    p in 8 bits has 2^8 times its value, so that more of it is a normal number."""
+    raised: tl.constexpr = 8.0 if v.dtype.is_fp8() else 0.0
     BM: tl.constexpr = qt.shape[0]
     count, end = tiles
     acc = tl.zeros((BM, D), tl.float32)
@@ -83,12 +85,12 @@ def attend(qt, k, v, places, READ: tl.constexpr, rows, tiles, band, scale, mods,
         s = tl.where(mask, s, -tl.inf)
         new = tl.maximum(top, tl.max(s, 1))
         shift = tl.where(new == -tl.inf, 0.0, new)  # a row that has seen no key yet
-        p = tl.exp2(s * factor - (shift * factor)[:, None])
+        p = tl.exp2(s * factor - (shift * factor - raised)[:, None]) if raised else tl.exp2(s * factor - (shift * factor)[:, None])
         alpha = tl.exp2((top - shift) * factor)
         total = total * alpha + tl.sum(p, 1)
-        acc = tl.dot(p.to(v.dtype), READ(v, places[1], n, BN, D), acc * alpha[:, None])
+        acc = tl.dot(p.to(v.dtype), READ_V(v, places[1], n, BN, D), acc * alpha[:, None])
         top = new
-    return acc, top, total, factor
+    return acc, top, total, factor, raised
 
 
 @tl.jit
@@ -96,27 +98,33 @@ def finish(sums, sink):
     """What attend gives, divided: (out [rows, D], what `logarithm` takes). A row that has seen no key gives 0.
 
     sink: None, or a score without a value that each row sees too (a number or [rows])."""
-    acc, top, total, scale = sums
+    acc, top, total, scale, raised = sums
     if sink is not None:
         sink, top, scale = sink * LOG2E, top * scale, 1.0
         new = tl.maximum(top, sink)
         shift = tl.where(new == -tl.inf, 0.0, new)
         alpha = tl.exp2(top - shift)
-        total = total * alpha + tl.exp2(sink - shift)
+        total = total * alpha + tl.exp2(sink - shift + raised)
         acc = acc * alpha[:, None]
         top = new
     inverse = tl.where(total > 0, 1.0 / total, 0.0)
-    return acc * inverse[:, None], (top, total, scale)
+    return acc * inverse[:, None], (top, total, scale, raised)
 
 
 @tl.jit
 def logarithm(rest):
     """The logarithm of the sum of exp(score) of each row; -inf where no key was seen."""
-    top, total, scale = rest
-    return (top * scale + tl.log2(total)) * LN2
+    top, total, scale, raised = rest
+    return (top * scale - raised + tl.log2(total)) * LN2 if raised else (top * scale + tl.log2(total)) * LN2
 
 
 @tl.jit
 def dense(x: tl.view, place, n, BN: tl.constexpr, D: tl.constexpr):
     """The rows from n of x [B, T, G, D], for place = (batch, head)."""
     return x.load([place[0], n, place[1], 0], [1, BN, 1, D]).reshape(BN, D)
+
+
+@tl.jit
+def dense_columns(x: tl.view, place, n, BN: tl.constexpr, D: tl.constexpr):
+    """The same of x [B, G, D, T]."""
+    return x.load([place[0], place[1], 0, n], [1, 1, D, BN]).reshape(D, BN).T
