@@ -187,14 +187,13 @@ def _tiles(page, rows, widest, launch):
         launch = {"BM": 64, **launch}
     if page is None:
         return launch, load_rows
-    most = launch.get("BN", 128 if widest <= 128 else 64)
-    fitting = [own for own in (128, 112, 96, 80, 64, 48, 32, 16) if own <= most and page % own == 0]
-    if fitting and fitting[0] >= min(_LEAST_COPY, most):
+    keys = launch.get("BN", 128 if widest <= 128 else 64)
+    if page % 8 == 0 and (page % keys == 0 or keys % page == 0):
+        return {"BN": keys, **launch}, load_pages
+    fitting = [own for own in (128, 112, 96, 80, 64, 48) if own <= keys and page % own == 0]
+    if fitting:
         return {"BN": fitting[0], **launch}, load_pages
     return {"BN": 64, **launch}, gather_pages
-
-
-_LEAST_COPY = 32  # keys of a page that a copy of its own is worth
 
 
 def choose_splits(tiles, keys, processors):

@@ -44,13 +44,19 @@ def store_rows(x: tl.view, place, n, value):
 
 @tl.jit
 def load_pages(x: tl.view, place, n, BM: tl.constexpr, D: tl.constexpr):
-    """The same of a sequence in pages of x [pages, PAGE, G, D], PAGE a multiple of BM. place: (its row of the table of pages, rows from page to page, number of rows, head,
-    PAGE)."""
+    """The same of a sequence in pages of x [pages, PAGE, G, D]; PAGE is a multiple or a divisor of BM. place: (its row of the table of pages, rows from page to page, number of
+    rows, head, PAGE)."""
     table, step, size, g, PAGE = place
-    page = n // PAGE
-    rows = tl.maximum(tl.minimum(size - page * PAGE, PAGE), 0)
+    BOX: tl.constexpr = min(PAGE, BM)
     last = tl.maximum(size - 1, 0) // PAGE  # beyond it the table may have ended
-    return load_rows(x, (tl.load(table + tl.minimum(page, last)) * step, rows, g), n - page * PAGE, BM, D)
+    boxes = ()
+    for part in tl.static_range(BM // BOX):
+        row = n + part * BOX
+        page = row // PAGE
+        rows = tl.maximum(tl.minimum(size - page * PAGE, PAGE), 0)
+        first = tl.load(table + tl.minimum(page, last)) * step
+        boxes = boxes + ((1 << 30, first + rows, (1 << 30) - rows + row - page * PAGE, g, 0),)
+    return _descriptor(x, BOX, D).load(boxes).reshape(BM, D)
 
 
 @tl.jit

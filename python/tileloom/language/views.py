@@ -70,6 +70,20 @@ class descriptor:
             values.append(value)
         return values
 
+    def _stack(self, places, box, name):
+        """The boxes at several places, one above the other: [boxes * rows, columns]."""
+        squeezed = [extent for extent in box if extent != 1]
+        if len(squeezed) < 2:
+            raise ProgramError(f"{name}: boxes one above the other of {list(box)}; needed boxes with rows")
+        rows = len(places)
+        for extent in squeezed[:-1]:
+            rows *= extent
+        coordinates = [coordinate for place in places for coordinate in self._coordinates(place, name)]
+        desc, type = self._box(box)
+        handles = ", ".join(semantic.cast(c, dtypes.int32).handle for c in coordinates)
+        shape = (rows, squeezed[-1])
+        return tensor(builder().value(f"tile.load {desc}[{handles}] : {type} -> {tensor_type(shape, self.dtype.mlir)}"), self.dtype, shape)
+
     def _load(self, coordinates, box, shape):
         desc, type = self._box(box)
         squeezed = tuple(extent for extent in shape if extent != 1) or (1,)
@@ -237,6 +251,11 @@ class tensor_descriptor(descriptor):
         return self.dtype
 
     def load(self, offsets):
+        """The block at `offsets`. A list of several offsets gives their blocks one above the other, as a tile of two dimensions."""
+        if isinstance(offsets, (tuple, list)) and offsets and all(isinstance(own, (tuple, list)) for own in offsets):
+            if len(offsets) > 1:
+                return self._stack(offsets, self.block_shape, "descriptor.load")
+            offsets = offsets[0]
         values = self._coordinates(offsets, "descriptor.load")
         return self._load(values, self.block_shape, self.block_shape)
 
