@@ -90,8 +90,10 @@ bool isNonDecreasing(Value tile) {
     return isNonDecreasing(op->getOperand(0)) && isNonDecreasing(op->getOperand(1));
   auto multiple = dyn_cast_or_null<arith::MulIOp>(op);
   auto quotient = multiple ? multiple.getLhs().getDefiningOp<arith::DivSIOp>() : arith::DivSIOp();
-  return quotient && quotient.getRhs() == multiple.getRhs() &&
-         multiple.getRhs().getDefiningOp<nv::SplatOp>() && isNonDecreasing(quotient.getLhs());
+  auto divisor = quotient ? quotient.getRhs().getDefiningOp<nv::SplatOp>() : nv::SplatOp(),
+       factor = quotient ? multiple.getRhs().getDefiningOp<nv::SplatOp>() : nv::SplatOp();
+  return divisor && factor && divisor.getValue() == factor.getValue() &&
+         isNonDecreasing(quotient.getLhs());
 }
 
 /// An element of such a tile, computed for itself.

@@ -30,8 +30,15 @@ def key_tiles(m, last, band, BN: tl.constexpr):
 
 
 @tl.jit
-def seen(rows, columns, band):
-    """Which of the columns each row sees."""
+def chunks(rows, band):
+    """Where the chunk of each row begins, or None."""
+    S, T, CAUSAL, left, right, chunk = band
+    return None if chunk is None else tl.maximum(rows + (T - S), 0) // chunk * chunk
+
+
+@tl.jit
+def seen(rows, columns, band, begin):
+    """Which of the columns each row sees. begin: of `chunks`."""
     S, T, CAUSAL, left, right, chunk = band
     columns = columns[None, :]
     mask = columns <= rows[:, None] + (T - S) if CAUSAL else columns < T
@@ -40,8 +47,7 @@ def seen(rows, columns, band):
     if left is not None:
         mask = mask & (columns >= rows[:, None] + (T - S - left))
     if chunk is not None:
-        begin = (tl.maximum(rows + (T - S), 0) // chunk * chunk)[:, None]
-        mask = mask & (columns >= begin) & (columns < begin + chunk)
+        mask = mask & (columns >= begin[:, None]) & (columns < (begin + chunk)[:, None])
     return mask
 
 
@@ -73,13 +79,14 @@ def attend(qt, k, v, places, READ: tl.constexpr, READ_V: tl.constexpr, rows, til
     acc = tl.zeros((BM, D), tl.float32)
     top = tl.full((BM,), -tl.inf, tl.float32)
     total = tl.zeros((BM,), tl.float32)
+    begin = chunks(rows, band)
     factor = scale if mods is None else score(0.0, scale, rows, rows, mods)[1]
     for j in tl.range(count):  # the last tile first: the end of the keys and the diagonal cut only those that come first
         n = (end - 1 - j) * BN
         s = tl.dot(qt, READ(k, places[0], n, BN, qt.shape[1]).T)
         columns = n + tl.arange(0, BN)
         s, _ = score(s, scale, rows, columns, mods)
-        mask = seen(rows, columns, band)
+        mask = seen(rows, columns, band, begin)
         if mods is not None and mods[2] is not None:
             mask = mask & mods[2](*mods[3], rows[:, None], columns[None, :], *mods[4])
         s = tl.where(mask, s, -tl.inf)
