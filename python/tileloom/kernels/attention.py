@@ -7,7 +7,7 @@ from .attention_arguments import checked, launch_options, options, width
 from .online_softmax import attend, dense, dense_columns, finish, key_tiles, logarithm
 
 
-@tl.jit(candidates={"BM": (128, 192), "BN": (128, 112, 96, 64)})
+@tl.jit(candidates={"BM": (128, 192), "BN": (128, 160, 112, 96, 64)})
 def attention_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, scale, CAUSAL: tl.constexpr, left=None, right=None, chunk=None, sinks=None,
                      softcap=None, score_mod: tl.constexpr = None, mask_mod: tl.constexpr = None, arguments=(), DK: tl.constexpr = 128,
                      DV: tl.constexpr = 128, scales=(None, None, None), READ_V: tl.constexpr = dense, BM: tl.constexpr = tl.auto,

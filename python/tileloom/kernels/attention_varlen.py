@@ -8,7 +8,7 @@ from .online_softmax import attend, finish, key_tiles, logarithm
 from .sequences import load_rows, sequence, store_rows
 
 
-@tl.jit(candidates={"BM": (128, 192), "BN": (128, 112, 96, 64)})
+@tl.jit(candidates={"BM": (128, 192), "BN": (128, 160, 112, 96, 64)})
 def varlen_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, starts_q, starts_k, used_q, used_k, batch, steps, longest, most, scale, CAUSAL: tl.constexpr,
                   left=None, right=None, chunk=None, sinks=None, softcap=None, score_mod: tl.constexpr = None, mask_mod: tl.constexpr = None, arguments=(),
                   DK: tl.constexpr = 128, DV: tl.constexpr = 128, BM: tl.constexpr = tl.auto, BN: tl.constexpr = tl.auto):
