@@ -2,7 +2,7 @@
 decoding. One process; results are checked first (fp64 on sampled rows, outputs poisoned with NaN), then timed as replays of captured launches, interleaved,
 with the L2 cache flushed before each; medians.
 
-    bench/attention.py [--only dense,arguments,varlen,decode] [--shapes REGEX] [--repeats N] [--no-triton] [--json FILE] [--plot FILE.png]
+    bench/attention.py [--only dense,arguments,fp8,varlen,decode] [--shapes REGEX] [--repeats N] [--no-triton] [--json FILE] [--plot FILE.png]
     bench/attention.py --from FILE --plot FILE.png      the plot of a results file, without a GPU (matplotlib)
 
 --plot draws TFLOP/s against length for each head dimension. Of windows and chunks only the keys that are seen count.
@@ -25,7 +25,7 @@ LENGTHS = ((16, 1024), (8, 2048), (4, 4096), (2, 8192), (1, 16384))
 DENSE = [(b, s, h, h, d) for d, h in ((128, 16), (64, 32), (256, 8)) for b, s in LENGTHS] + [(2, 8192, 32, 8, 128)]
 DECODE = [(b, t, h, 8, 128) for h in (64, 32) for b in (32, 64, 128) for t in (4096, 8192)]
 FEW = [(1, 8192, 64, 8, 128), (4, 8192, 64, 8, 128), (8, 16384, 32, 8, 128), (1, 131072, 32, 8, 128)]
-SECTIONS = ("dense", "arguments", "varlen", "decode")
+SECTIONS = ("dense", "arguments", "fp8", "varlen", "decode")
 
 
 def make_bench(options):
@@ -165,6 +165,22 @@ def make_bench(options):
             for name in flops:
                 print(f"  {name}: {times['tileloom:' + name] * 1e3:.1f} us, {flops[name] / times['tileloom:' + name] / 1e9:.0f} TFLOP/s", flush=True)
 
+        def fp8(self, batch, length, heads, d, causal):
+            """8-bit elements, the transposition of V included, beside our own 16-bit kernel."""
+            wide = [randn(batch, length, heads, d) for _ in range(3)]
+            q, k, v = (t.to(torch.float8_e4m3fn) for t in wide)
+            rows = torch.randint(0, length, (64,), device="cuda")
+            wanted = wanted_rows(q.float(), k.float(), v.float(), rows, below if causal else lambda scores, i, n: scores)
+            shape = f"B{batch} S{length} H{heads} D{d} {'causal' if causal else 'full'}"
+            functions, errors = {}, {}
+            for bn in (None, 160, 192):
+                out, lse = torch.empty_like(wide[0]), torch.empty(batch, heads, length, device="cuda")
+                launch = functools.partial(kernels.attention, q, k, v, out, causal=causal, lse=lse, **({"BN": bn} if bn else {}))
+                name = f"tileloom:BN={bn}" if bn else "tileloom"
+                self.add(functions, errors, name, shape, launch, out, lambda o: o[0, rows, -1], wanted, 0.025)
+            functions["bf16"] = functools.partial(kernels.attention, *wide, torch.empty_like(wide[0]), causal=causal, lse=torch.empty_like(lse))
+            self.record("attention_fp8", shape, 4 * batch * heads * length * length * d // (2 if causal else 1), None, functions, errors, ("bf16",))
+
         def varlen(self, kind, total, heads, groups, d, causal):
             """Packed sequences: of equal lengths beside the dense kernel, and of random ones, beside torch's varlen flash attention."""
             generator = torch.Generator().manual_seed(1)
@@ -177,7 +193,8 @@ def make_bench(options):
             starts = torch.tensor([0, *lengths]).cumsum(0).to(torch.int32).cuda()
             q, k, v = randn(total, heads, d), randn(total, groups, d), randn(total, groups, d)
             out, lse, longest = torch.empty_like(q), torch.empty(heads, total, device="cuda"), max(lengths)
-            launch = functools.partial(kernels.attention_varlen, q, k, v, out, lse=lse, cu_seqlens_q=starts, cu_seqlens_k=starts, max_seqlen_q=longest, causal=causal)
+            launch = functools.partial(kernels.attention_varlen, q, k, v, out, lse=lse, cu_seqlens_q=starts, cu_seqlens_k=starts, max_seqlen_q=longest,
+                                       max_seqlen_k=longest, causal=causal)
             n = lengths[0]
             rows = torch.randint(0, n, (64,), device="cuda")
             first = [t[None, :n] for t in (q, k, v)]
@@ -207,7 +224,7 @@ def make_bench(options):
                 launch = functools.partial(kernels.attention_kvcache, q, *caches, out, lse=lse, **given)
                 self.add(functions, errors, name, shape, launch, out, lambda o: o[0, :, -1], wanted)
             add("tileloom", k, v, cache_seqlens=lengths)
-            for page in (64, 16) if not few else ():
+            for page in (64, 16, 1) if not few else ():
                 count = batch * length // page
                 order = torch.randperm(count, device="cuda")
                 pools = [torch.empty(count, page, groups, d, device="cuda", dtype=q.dtype) for _ in range(2)]
@@ -281,7 +298,7 @@ def main():
     torch.manual_seed(0)
     bench = make_bench(options)(options.repeats)
     work = {"dense": [(*s, c) for s in DENSE for c in (False, True)], "arguments": [(4, 4096, 16, 128)],
-            "varlen": [(kind, 16384, 16, g, 128, c) for kind, g in (("equal", 16), ("random", 16)) for c in (False, True)],
+            "fp8": [(b, s, 16, 128, c) for b, s in LENGTHS for c in (False, True)], "varlen": [(kind, 16384, 16, g, 128, c) for kind, g in (("equal", 16), ("random", 16)) for c in (False, True)],
             "decode": [*DECODE, *((*s, True) for s in FEW)]}
     failures = 0
     for name in options.only.split(","):
