@@ -33,6 +33,23 @@ bool isAdaptable(Operation *op) {
 }
 
 class RowSplitter {
+  /// The dimension of a box that dimension `dim` of the tile is, or the first of those that are one in the
+  /// tile.
+  static size_t placeInBox(ArrayRef<int64_t> box, ArrayRef<int64_t> tile, int64_t dim) {
+    size_t place = 0;
+    int64_t units = static_cast<int64_t>(box.size()) - static_cast<int64_t>(tile.size());
+    for (int64_t own = 0; place < box.size(); ++own) {
+      for (; place + 1 < box.size() && box[place] == 1 && (units > 0 || tile[own] != 1); ++place)
+        --units;
+      if (own == dim)
+        break;
+      int64_t rows = box[place++];
+      while (place < box.size() && rows < tile[own])
+        rows *= box[place++];
+    }
+    return place;
+  }
+
 public:
   RowSplitter(RoleOp role, int64_t replicas) : role(role), replicas(replicas) {}
 
@@ -234,8 +251,14 @@ private:
       set(trans.getSource() == value ? trans.getResult() : trans.getSource(), 1 - dim, op);
       return;
     }
-    if (isa<StoreOp>(op))
+    if (auto store = dyn_cast<StoreOp>(op)) {
+      ArrayRef<int64_t> box = cast<tile::DescType>(store.getDesc().getType()).getShape();
+      auto type = cast<RankedTensorType>(store.getValue().getType());
+      int64_t extent = box[placeInBox(box, type.getShape(), dim)];
+      if (extent % replicas)
+        refuse(op, "expected a multiple of " + Twine(replicas) + " in its box, found " + Twine(extent));
       return;
+    }
     bool together = OpTrait::hasElementwiseMappableTraits(op) ||
                     isa<nv::WgmmaWaitOp, nv::ConcatOp, nv::GlobalLoadOp, nv::GlobalStoreOp,
                         nv::LocalLoadOp, tile::GatherOp, tile::ScatterOp, tile::AtomicOp>(op);
@@ -331,18 +354,8 @@ private:
     int64_t dim = slices.lookup(store.getValue());
     auto desc = cast<tile::DescType>(store.getDesc().getType());
     SmallVector<int64_t> box(desc.getShape());
-    // The dim-th extent that the tile keeps.
-    size_t place = 0;
     auto type = cast<RankedTensorType>(store.getValue().getType());
-    int64_t units = static_cast<int64_t>(box.size()) - type.getRank();
-    for (int64_t seen = -1; place < box.size(); ++place) {
-      if (box[place] == 1 && units > 0) {
-        --units;
-        continue;
-      }
-      if (++seen == dim)
-        break;
-    }
+    size_t place = placeInBox(box, type.getShape(), dim);
     OpBuilder builder(store);
     Value first = begin(box[place]);
     box[place] /= replicas;

@@ -375,3 +375,22 @@ func.func @combined(%A: !tile.desc<64x64xf32>, %D: !tile.desc<64x64xf32>, %i: i3
   tile.store_reduce add %x to %D[%i, %i] : tensor<64x64xf32>, !tile.desc<64x64xf32>
   return
 }
+
+// -----
+
+// Boxes one above the other: a copy for each, into its rows of the slot.
+// CHECK-LABEL: func.func @boxes
+// CHECK: %[[S:.*]]:2 = warp.slot %{{.*}} {warp.in = "load"}
+// CHECK: %[[UPPER:.*]] = nv.memdesc.slice %[[S]]#0[%c0_i32{{.*}}, %c0_i32{{.*}}] {warp.in = "load"} : <64x64xbf16> -> <32x64xbf16>
+// CHECK: nv.tma.load %{{.*}}[%[[I:.*]], %{{.*}}] to %[[UPPER]]
+// CHECK: %[[LOWER:.*]] = nv.memdesc.slice %[[S]]#0[%c32_i32, %{{.*}}] {warp.in = "load"} : <64x64xbf16> -> <32x64xbf16>
+// CHECK: nv.tma.load %{{.*}}[%[[J:.*]], %{{.*}}] to %[[LOWER]]
+// CHECK: warp.release
+// TMEM-LABEL: func.func @boxes
+func.func @boxes(%A: !tile.desc<32x64xbf16>, %B: !tile.desc<64x64xbf16>, %D: !tile.desc<64x64xf32>, %i: i32, %j: i32) attributes {tile.kernel} {
+  %a = tile.load %A[%i, %i, %j, %i] : !tile.desc<32x64xbf16> -> tensor<64x64xbf16>
+  %b = tile.load %B[%i, %i] : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+  %d = tile.dot %a, %b : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+  tile.store %d to %D[%i, %i] : tensor<64x64xf32>, !tile.desc<64x64xf32>
+  return
+}
