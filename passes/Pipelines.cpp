@@ -88,6 +88,7 @@ void buildNVStage(OpPassManager &pm, const PipelineOptions &options) {
 void buildEmitStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(emit::createConvertTiles());
   pm.addPass(emit::createExpandMath());
+  pm.addPass(emit::createOrderStores());
   pm.addPass(emit::createLowerRoles());
   pm.addPass(emit::createConvertPTX());
   pm.addPass(createCSEPass());

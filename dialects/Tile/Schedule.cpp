@@ -36,6 +36,7 @@ const Field fields[] = {
     {"specialize", Field::Word, 0, 0, {"auto", "on", "off"}},
     {"warps", Field::Integer, 1, 32, {}},
     {"skew", Field::Word, 0, 0, {"auto", "off"}},
+    {"operands", Field::Word, 0, 0, {"auto", "math", "gather"}},
     {"fraction", Field::Number, 0, 1, {}},
     {"guard", Field::Word, 0, 0, {"auto", "off"}},
     {"epilogue", Field::Integer, 8, 256, {}},

@@ -90,6 +90,18 @@ void separateTranspositions(Value value) {
   }
 }
 
+/// The role that reads a tile to registers for `user`: that of an operand of a product that is
+/// computed from it (warp-partition gives such code one user), else the one with the sums.
+StringRef registerReader(Operation *user) {
+  if (isa<tile::ToSharedOp>(user))
+    return user->getAttrOfType<StringAttr>(inAttrName).getValue();
+  if (!user->hasAttr(inAttrName) && !user->getNumRegions())
+    for (Operation *next : user->getUsers())
+      if (registerReader(next) == gatherRole)
+        return gatherRole;
+  return mathRole;
+}
+
 /// Erases what is left of a load's transposed views.
 void eraseViews(Value value) {
   for (Operation *user : llvm::make_early_inc_range(value.getUsers())) {
@@ -143,25 +155,30 @@ public:
   }
 
 private:
-  /// Where products are another role's than the code in registers, a tile that both use is loaded
-  /// for each: a slot has one reader, which says when it is free.
+  StringAttr readerOf(OpOperand &use) {
+    if (!readsSlot(use))
+      return builder.getStringAttr(registerReader(use.getOwner()));
+    Operation *user = use.getOwner();
+    while (isa<tile::TransOp>(user))
+      user = *user->getUsers().begin();
+    return tensorMemory ? products.roleOfUser(user) : builder.getStringAttr(mathRole);
+  }
+
+  /// A tile that several roles use is loaded for each: a slot has one reader, which says when it is
+  /// free.
   void separateReaders() {
     SmallVector<tile::LoadOp> loads;
     function.walk([&](tile::LoadOp load) { loads.push_back(load); });
     for (tile::LoadOp load : loads) {
       separateTranspositions(load.getResult());
-      SmallVector<OpOperand *> others;
-      size_t uses = 0;
-      for (OpOperand &use : load->getUses()) {
-        ++uses;
-        if (!readsSlot(use))
-          others.push_back(&use);
+      llvm::MapVector<StringAttr, SmallVector<OpOperand *>> readers;
+      for (OpOperand &use : load->getUses())
+        readers[readerOf(use)].push_back(&use);
+      for (auto &[reader, uses] : llvm::drop_begin(readers)) {
+        Operation *again = OpBuilder(load).clone(*load);
+        for (OpOperand *use : uses)
+          use->set(again->getResult(0));
       }
-      if (!tensorMemory || others.empty() || others.size() == uses)
-        continue;
-      Operation *again = OpBuilder(load).clone(*load);
-      for (OpOperand *use : others)
-        use->set(again->getResult(0));
     }
   }
 
@@ -182,14 +199,12 @@ private:
     }
     SmallVector<Operation *> users;
     collectUsers(source->getResult(0), users);
-    OpOperand &use = *source->getUses().begin();
-    auto reader = tensorMemory && readsSlot(use) ? products.roleOfUser(users.front())
-                                                 : builder.getStringAttr(mathRole);
+    StringAttr reader = readerOf(*source->getUses().begin());
     for (Tenure &tenure : tenures) {
       Operation *first = tenure.sources.front();
-      bool same = first->getBlock() == source->getBlock() && first->getName() == source->getName() &&
-                  roleOf(first) == roleOf(source) && tenure.reader == reader &&
-                  tenure.users.size() == users.size() &&
+      bool same = first->getBlock() == source->getBlock() &&
+                  first->getName() == source->getName() && roleOf(first) == roleOf(source) &&
+                  tenure.reader == reader && tenure.users.size() == users.size() &&
                   std::is_permutation(users.begin(), users.end(), tenure.users.begin());
       if (same) {
         tenure.sources.push_back(source);
@@ -208,7 +223,8 @@ private:
     SmallVector<RankedTensorType> views;
     for (Operation *source : tenure.sources)
       views.push_back(cast<RankedTensorType>(source->getResult(0).getType()));
-    // warp-plan-buffers finds the depth. Replicas that write a tile for themselves each have their own.
+    // warp-plan-buffers finds the depth. Replicas that write a tile for themselves each have their
+    // own.
     auto type = BufferType::get(function.getContext(), 1, views, Space::Smem);
     Operation *first = tenure.sources.front();
     Location loc = first->getLoc();

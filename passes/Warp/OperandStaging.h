@@ -19,7 +19,7 @@ bool fitsTensorCore(tile::DotOp dot, bool tensorMemory);
 
 /// Puts tile.to_shared, in their roles, where operands need it. Gives whether the gather role has
 /// any of them.
-bool stageOperands(mlir::func::FuncOp function);
+bool stageOperands(mlir::func::FuncOp function, bool tensorMemory);
 
 } // namespace tileloom
 
