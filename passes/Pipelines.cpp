@@ -29,6 +29,7 @@ void buildTileStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createCSEPass());
   pm.addPass(tile::createTileCheckCopies());
   pm.addPass(tile::createTileAssignSchedule({options.chip}));
+  pm.addPass(tile::createTileSplitLoops());
   pm.addPass(tile::createTileFoldZeroInit());
   pm.addPass(tile::createTileNormalizeShapes());
   pm.addPass(createLoopInvariantCodeMotionPass());

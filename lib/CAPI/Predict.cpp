@@ -80,6 +80,7 @@ int32_t predict(llvm::StringRef source, llvm::StringRef target, const char *sche
   prediction.stages = found.stages;
   prediction.raster = found.raster;
   prediction.keep = int64_t(found.keep);
+  prediction.split = found.split;
   setReason(prediction, found.reason);
   return 0;
 }

@@ -107,8 +107,9 @@ bool dependsOnProduct(Value value) {
     return true;
   if (auto loop = dyn_cast<scf::ForOp>(def))
     return dependsOnProduct(loop.getYieldedValues()[cast<OpResult>(value).getResultNumber()]);
-  return OpTrait::hasElementwiseMappableTraits(def) &&
-         llvm::any_of(def->getOperands(), dependsOnProduct);
+  bool together = OpTrait::hasElementwiseMappableTraits(def) ||
+                  isa<nv::SumPartialsOp, nv::ConcatOp, nv::ExtractOp>(def);
+  return together && llvm::any_of(def->getOperands(), dependsOnProduct);
 }
 
 class RingInserter {

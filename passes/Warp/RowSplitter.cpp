@@ -234,8 +234,12 @@ private:
       set(trans.getSource() == value ? trans.getResult() : trans.getSource(), 1 - dim, op);
       return;
     }
-    if (isa<StoreOp>(op))
+    if (isa<StoreOp, nv::StorePartialOp>(op))
       return;
+    if (auto sum = dyn_cast<nv::SumPartialsOp>(op)) {
+      set(sum.getLike(), dim, op);
+      return set(sum.getResult(), dim, op);
+    }
     bool together = OpTrait::hasElementwiseMappableTraits(op) ||
                     isa<nv::WgmmaWaitOp, nv::ConcatOp, nv::GlobalLoadOp, nv::GlobalStoreOp,
                         nv::LocalLoadOp, tile::GatherOp, tile::ScatterOp, tile::AtomicOp>(op);
@@ -309,7 +313,25 @@ private:
       }
     } else if (auto store = dyn_cast<StoreOp>(op)) {
       adaptStore(store);
+    } else if (auto partial = dyn_cast<nv::StorePartialOp>(op)) {
+      partial.getPointerMutable().assign(ownPart(builder, partial.getPointer(), partial.getValue()));
+    } else if (auto sum = dyn_cast<nv::SumPartialsOp>(op)) {
+      sum.getPointerMutable().assign(ownPart(builder, sum.getPointer(), sum.getResult()));
+    } else if (auto arrival = dyn_cast<tile::LastArrivalOp>(op)) {
+      arrival.getIndexMutable().assign(
+          arith::AddIOp::create(builder, loc, arrival.getIndex(), index->getResult(0)));
     }
+  }
+
+  /// Where this replica's rows of a tile begin that lies in memory replica by replica.
+  Value ownPart(OpBuilder &builder, Value pointer, Value rows) {
+    Location loc = pointer.getLoc();
+    auto type = cast<RankedTensorType>(rows.getType());
+    Value bytes = arith::ConstantIntOp::create(
+        builder, loc, type.getNumElements() * type.getElementTypeBitWidth() / 8, 32);
+    Value offset = arith::MulIOp::create(builder, loc, index->getResult(0), bytes);
+    return arith::AddIOp::create(builder, loc, pointer,
+                                 arith::ExtUIOp::create(builder, loc, builder.getI64Type(), offset));
   }
 
   Value rowsOf(OpBuilder &builder, Value view, int64_t rows, int64_t dim = 0) {

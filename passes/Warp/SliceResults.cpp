@@ -49,7 +49,9 @@ bool isSum(Value value) {
   if (auto loop = value.getDefiningOp<scf::ForOp>())
     return isSum(cast<scf::YieldOp>(loop.getBody()->getTerminator())
                      .getOperand(cast<OpResult>(value).getResultNumber()));
-  return isa_and_nonnull<nv::WgmmaOp, nv::WgmmaWaitOp, nv::TmemLoadOp>(value.getDefiningOp());
+  if (auto concat = value.getDefiningOp<nv::ConcatOp>())
+    return llvm::all_of(concat.getInputs(), isSum);
+  return isa_and_nonnull<nv::WgmmaOp, nv::WgmmaWaitOp, nv::TmemLoadOp, nv::SumPartialsOp>(value.getDefiningOp());
 }
 
 class Slicer {
@@ -194,6 +196,15 @@ private:
         extract && llvm::all_of(extract.getOffsets().drop_back(), [](int64_t at) { return at == 0; }) &&
         extract.getSource().getType().getShape().drop_back() == type.getShape().drop_back())
       return of(builder, extract.getSource(), column + extract.getOffsets().back(), columns);
+    if (auto concat = dyn_cast_or_null<nv::ConcatOp>(def); concat && concat.getDim() == uint64_t(rank - 1)) {
+      int64_t first = 0;
+      for (Value input : concat.getInputs()) {
+        int64_t own = cast<RankedTensorType>(input.getType()).getShape().back();
+        if (column >= first && column + columns <= first + own)
+          return of(builder, input, column - first, columns);
+        first += own;
+      }
+    }
     if (isElementwise(def) && def->getBlock() == &block && !isSum(value)) {
       SmallVector<Value> operands;
       for (Value operand : def->getOperands())

@@ -116,3 +116,11 @@ func.func @to_shared_use(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
   %y = math.exp2 %s : tensor<64x64xf32>
   return %y : tensor<64x64xf32>
 }
+
+// -----
+
+func.func @no_arrivals(%p: i64, %i: i32) {
+  // expected-error@+1 {{attribute 'count' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive}}
+  %last = "tile.last_arrival"(%p, %i) {count = 0 : i64} : (i64, i32) -> i1
+  return
+}
