@@ -41,6 +41,15 @@ def TileFoldZeroInit : Pass<"tile-fold-zero-init"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::ub::UBDialect"];
 }
 
+def TileJoinProducts : Pass<"tile-join-products"> {
+  let summary = "Make one product of products that share an operand";
+  let description = [{
+    Two sums that a loop carries, of products with the same operand A, become one sum of a product whose operand B is both tiles, one below
+    the other in shared memory. The tensor core reads A once.
+  }];
+  let dependentDialects = ["::tileloom::nv::NVDialect", "::mlir::arith::ArithDialect"];
+}
+
 def TileSplitLoops : Pass<"tile-split-loops"> {
   let summary = "Make slices of a loop that sums products items of work of their own";
   let description = [{

@@ -20,6 +20,7 @@
 #include "dialects/Tile/Tile.h"
 #include "dialects/Warp/Warp.h"
 #include "passes/Warp/CacheHints.h"
+#include "passes/Warp/OperandStaging.h"
 #include "passes/Warp/Products.h"
 #include "passes/Warp/Projection.h"
 #include "tileloom/Schedule/Limits.h"
@@ -138,7 +139,12 @@ public:
     for (Tenure &tenure : tenures)
       for (Operation *source : tenure.sources) {
         eraseViews(source->getResult(0));
+        SmallVector<Value> parts;
+        if (isStack(source))
+          llvm::append_range(parts, source->getOperands());
         source->erase();
+        for (Value part : parts)
+          part.getDefiningOp()->erase();
       }
     return stores();
   }
@@ -169,7 +175,10 @@ private:
   void collect() {
     SmallVector<Operation *> sources;
     function.walk([&](Operation *op) {
-      if (isa<tile::LoadOp, tile::ToSharedOp>(op))
+      if (isStack(op))
+        op->setAttr(inAttrName, roleOf(op->getOperand(0).getDefiningOp()));
+      bool part = isa<tile::LoadOp>(op) && op->hasOneUse() && isStack(*op->user_begin());
+      if (isStack(op) || (isa<tile::LoadOp, tile::ToSharedOp>(op) && !part))
         sources.push_back(op);
     });
     for (Operation *source : sources)
@@ -233,11 +242,21 @@ private:
     auto kind = ReleaseKind::Generic;
     for (auto [source, view] : llvm::zip(tenure.sources, slot.getViews())) {
       builder.setInsertionPoint(source);
-      if (auto load = dyn_cast<tile::LoadOp>(source)) {
+      auto copy = [&](tile::LoadOp load, Value view) {
         in(role, nv::TmaLoadOp::create(builder, load.getLoc(), load.getDesc(),
                                        load.getCoordinates(), view, Value(), Value(),
                                        cacheHintOf(load, schedule), false));
         kind = ReleaseKind::Tma;
+      };
+      if (auto load = dyn_cast<tile::LoadOp>(source)) {
+        copy(load, view);
+      } else if (isStack(source)) {
+        int64_t row = 0;
+        for (Value part : source->getOperands()) {
+          auto load = part.getDefiningOp<tile::LoadOp>();
+          copy(load, rowsOf(view, row, load.getType().getDimSize(0)));
+          row += load.getType().getDimSize(0);
+        }
       } else {
         in(role, nv::LocalStoreOp::create(builder, source->getLoc(), source->getOperand(0), view));
       }
@@ -301,6 +320,16 @@ private:
   }
 
   LogicalResult stores();
+
+  Value rowsOf(Value view, int64_t first, int64_t rows) {
+    auto type = cast<nv::MemDescType>(view.getType());
+    SmallVector<int64_t> shape(type.getShape());
+    shape[0] = rows;
+    auto part = nv::MemDescType::get(type.getContext(), shape, type.getElementType(), type.getLayout(), type.getSpace());
+    SmallVector<Value> offsets(shape.size(), arith::ConstantIntOp::create(builder, view.getLoc(), 0, 32));
+    offsets[0] = arith::ConstantIntOp::create(builder, view.getLoc(), first, 32);
+    return nv::MemDescSliceOp::create(builder, view.getLoc(), part, view, offsets);
+  }
 
   SlotOp slotOf(Location loc, Value token, const Tenure &tenure) {
     SmallVector<Type> types;
