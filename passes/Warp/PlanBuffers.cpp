@@ -162,7 +162,7 @@ LogicalResult planDepths(func::FuncOp function, tile::ScheduleAttr schedule) {
   if (streams.empty())
     return success();
   int64_t fit = (sharedBytes - fixed) / perStage;
-  int64_t depth = std::min(fit, deepestRing), asked = 0;
+  int64_t depth = std::min(fit, streams.size() > 1 ? deepestOfSeveral : deepestRing), asked = 0;
   for (BufferOp buffer : streams)
     asked = std::max(asked, stagesAsked(buffer));
   if (asked) // a wish, not a must
