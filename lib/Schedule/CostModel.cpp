@@ -13,6 +13,7 @@
 
 #include "ItemTime.h"
 
+#include "dialects/NV/NV.h"
 #include "dialects/Tile/Tile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -338,7 +339,7 @@ private:
       bool special = isa<math::ExpOp, math::Exp2Op, math::LogOp, math::Log2Op, math::TanhOp,
                          math::RsqrtOp, math::SqrtOp, math::SinOp, math::CosOp>(op);
       bool moves = isa<tile::BroadcastOp, tile::ExpandDimsOp, tile::SplatOp, tile::TransOp,
-                       tile::ReshapeOp, tile::IotaOp, arith::ConstantOp>(op);
+                       tile::ReshapeOp, tile::IotaOp, nv::ConcatOp, nv::ExtractOp, arith::ConstantOp>(op);
       bool masks = isa<arith::SelectOp, arith::CmpIOp, arith::AndIOp, arith::OrIOp>(op);
       cost.other += moves || masks ? 0
                                    : count / (special                   ? 16

@@ -99,10 +99,8 @@ private:
 
   /// Columns of a slice: 32-bit values of each sum, as that is what is computed with.
   int64_t columnsOf(RankedTensorType type, int64_t sums) const {
-    int64_t columns = type.getDimSize(1);
-    while (type.getDimSize(0) * columns * sums > registers * threads && columns % (2 * columnUnit) == 0)
-      columns /= 2;
-    return columns;
+    int64_t fit = registers * threads / (type.getDimSize(0) * sums) / columnUnit * columnUnit;
+    return std::clamp(fit, columnUnit, type.getDimSize(1));
   }
 
   void rewrite(Operation *sink) {
@@ -123,11 +121,12 @@ private:
       return;
     SmallVector<Value> slices;
     for (int64_t column = 0; column < type.getDimSize(1); column += columns) {
-      Value slice = of(builder, whole, column, columns);
+      int64_t own = std::min(columns, type.getDimSize(1) - column); // the last one may be narrower
+      Value slice = of(builder, whole, column, own);
       if (reduce) {
         Type part = reduce.getType();
         if (reduce.getDim() == 0)
-          part = RankedTensorType::get({columns}, type.getElementType());
+          part = RankedTensorType::get({own}, type.getElementType());
         slice = nv::ReduceOp::create(builder, sink->getLoc(), part, reduce.getKind(), slice, reduce.getDim(),
                                      reduce.getChains(), Value());
         if (reduce.getDim() == 1 && !slices.empty()) {

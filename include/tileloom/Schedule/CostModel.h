@@ -38,9 +38,9 @@ struct Machine {
   double storeBase = 355;    ///< clocks from the last product to the first store
   double storePiece = 172;   ///< clocks of each piece of a result
   double launch = 7460;      ///< clocks of a launch: start, first copies, end
-  double partialStore = 40;  ///< bytes of a slice's sums out of one SM, per clock
-  double partialLoad = 50;   ///< and in, by the last slice
-  double arrival = 2500;     ///< clocks of fences and counter when a slice is done
+  double partialStore = 80;  ///< bytes of a slice's sums out of one SM, per clock
+  double partialLoad = 100;  ///< and in, by the last slice
+  double arrival = 3000;     ///< clocks of fences and counter when a slice is done
   double dramBytes = 3950e3; ///< per microsecond
   double dramBytesPerProcessor = 57.8e3;
   double keptGain = 1.2;       ///< of it, where `keep` spares L2 from writing back
