@@ -28,7 +28,9 @@ void buildTileStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(tile::createTileCheckCopies());
+  pm.addPass(tile::createTileJoinProducts());
   pm.addPass(tile::createTileAssignSchedule({options.chip}));
+  pm.addPass(tile::createTileSplitLoops());
   pm.addPass(tile::createTileFoldZeroInit());
   pm.addPass(tile::createTileNormalizeShapes());
   pm.addPass(createLoopInvariantCodeMotionPass());

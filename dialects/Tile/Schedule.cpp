@@ -29,7 +29,7 @@ const Field fields[] = {
     {"use", Field::Word, 0, 0, {"cooperative", "pingpong"}},
     {"stages", Field::Integer, 1, 32, {}},
     {"registers", Field::Integer, 24, 256, {}},
-    {"raster", Field::Integer, 1, 256, {}},
+    {"raster", Field::Integer, 1, 16384, {}},
     {"order", Field::Word, 0, 0, {"forward", "reverse"}},
     {"scheduler", Field::Word, 0, 0, {"static", "dynamic"}},
     {"persistent", Field::Flag, 0, 0, {}},
@@ -43,6 +43,7 @@ const Field fields[] = {
     {"turns", Field::Word, 0, 0, {"auto", "off"}},
     {"pending", Field::Integer, 0, 1, {}},
     {"buffers", Field::Integer, 1, 4, {}},
+    {"split", Field::Integer, 1, 64, {}},
     {"keep", Field::Word, 0, 0, {"none", "rows", "columns"}},
 };
 

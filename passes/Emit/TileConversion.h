@@ -193,6 +193,7 @@ void callIntrinsic(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef
 void populateElementwisePatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateShapePatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateReducePatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
+void populatePartialPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateScanPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateExchangePatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateMmaPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);

@@ -20,8 +20,10 @@
 #include "dialects/Tile/Tile.h"
 #include "dialects/Warp/Warp.h"
 #include "passes/Warp/CacheHints.h"
+#include "passes/Warp/OperandStaging.h"
 #include "passes/Warp/Products.h"
 #include "passes/Warp/Projection.h"
+#include "passes/Warp/StorePieces.h"
 #include "tileloom/Schedule/Limits.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -110,19 +112,6 @@ void eraseViews(Value value) {
   }
 }
 
-/// Whether element-wise code leads from a product to `value`.
-bool dependsOnProduct(Value value) {
-  Operation *def = value.getDefiningOp();
-  if (!def)
-    return false;
-  if (isa<tile::DotOp>(def))
-    return true;
-  if (auto loop = dyn_cast<scf::ForOp>(def))
-    return dependsOnProduct(loop.getYieldedValues()[cast<OpResult>(value).getResultNumber()]);
-  return OpTrait::hasElementwiseMappableTraits(def) &&
-         llvm::any_of(def->getOperands(), dependsOnProduct);
-}
-
 class RingInserter {
 public:
   RingInserter(func::FuncOp function, bool tensorMemory)
@@ -137,10 +126,7 @@ public:
       produce(tenure);
       consume(tenure);
     }
-    function.walk([&](Operation *op) {
-      if (isa<tile::StoreOp, tile::StoreReduceOp>(op) && dependsOnProduct(op->getOperand(0)))
-        fromProduct.insert(op);
-    });
+    DenseSet<Operation *> fromProduct = storesOfProducts(function);
     if (failed(products.lower()))
       return failure();
     for (Tenure &tenure : tenures)
@@ -149,9 +135,15 @@ public:
     for (Tenure &tenure : tenures)
       for (Operation *source : tenure.sources) {
         eraseViews(source->getResult(0));
+        SmallVector<Value> parts;
+        if (isStack(source))
+          llvm::append_range(parts, source->getOperands());
         source->erase();
+        for (Value part : parts)
+          part.getDefiningOp()->erase();
       }
-    return stores();
+    storeInPieces(function, fromProduct, tensorMemory);
+    return success();
   }
 
 private:
@@ -185,7 +177,10 @@ private:
   void collect() {
     SmallVector<Operation *> sources;
     function.walk([&](Operation *op) {
-      if (isa<tile::LoadOp, tile::ToSharedOp>(op))
+      if (isStack(op))
+        op->setAttr(inAttrName, roleOf(op->getOperand(0).getDefiningOp()));
+      bool part = isa<tile::LoadOp>(op) && op->hasOneUse() && isStack(*op->user_begin());
+      if (isStack(op) || (isa<tile::LoadOp, tile::ToSharedOp>(op) && !part))
         sources.push_back(op);
     });
     for (Operation *source : sources)
@@ -251,6 +246,14 @@ private:
       if (auto load = dyn_cast<tile::LoadOp>(source)) {
         copy(role, load, view, cacheHintOf(load, schedule));
         kind = ReleaseKind::Tma;
+      } else if (isStack(source)) {
+        int64_t row = 0;
+        for (Value part : source->getOperands()) {
+          auto load = part.getDefiningOp<tile::LoadOp>();
+          copy(role, load, rowsOf(view, row, load.getType().getDimSize(0)), cacheHintOf(load, schedule));
+          kind = ReleaseKind::Tma;
+          row += load.getType().getDimSize(0);
+        }
       } else {
         in(role, nv::LocalStoreOp::create(builder, source->getLoc(), source->getOperand(0), view));
       }
@@ -339,7 +342,15 @@ private:
        ReleaseOp::create(builder, last->getLoc(), tenure.token, tenure.free, kind));
   }
 
-  LogicalResult stores();
+  Value rowsOf(Value view, int64_t first, int64_t rows) {
+    auto type = cast<nv::MemDescType>(view.getType());
+    SmallVector<int64_t> shape(type.getShape());
+    shape[0] = rows;
+    auto part = nv::MemDescType::get(type.getContext(), shape, type.getElementType(), type.getLayout(), type.getSpace());
+    SmallVector<Value> offsets(shape.size(), arith::ConstantIntOp::create(builder, view.getLoc(), 0, 32));
+    offsets[0] = arith::ConstantIntOp::create(builder, view.getLoc(), first, 32);
+    return nv::MemDescSliceOp::create(builder, view.getLoc(), part, view, offsets);
+  }
 
   SlotOp slotOf(Location loc, Value token, const Tenure &tenure) {
     SmallVector<Type> types;
@@ -359,69 +370,8 @@ private:
   OpBuilder builder;
   ProductLowering products;
   SmallVector<Tenure> tenures;
-  DenseSet<Operation *> fromProduct; // stores
   DenseMap<Value, Operation *> read; // token -> the read of its slot to registers
 };
-
-/// Results leave through shared memory in pieces of columns: one piece is written while the copy of
-/// the one before is read.
-LogicalResult RingInserter::stores() {
-  auto schedule = function->getAttrOfType<tile::ScheduleAttr>(tile::scheduleAttrName);
-  int64_t buffers = schedule ? schedule.integer("buffers").value_or(1) : 1;
-  DenseMap<Type, Value> rings; // of pieces
-  SmallVector<Operation *> ops;
-  function.walk([&](Operation *op) {
-    if (isa<tile::StoreOp, tile::StoreReduceOp>(op))
-      ops.push_back(op);
-  });
-  for (Operation *store : ops) {
-    Value whole = store->getOperand(0), target = store->getOperand(1);
-    StoreReduceAttr reduce;
-    if (auto combining = dyn_cast<tile::StoreReduceOp>(store))
-      reduce = StoreReduceAttr::get(function.getContext(),
-                                    static_cast<StoreReduce>(combining.getKind()));
-    auto type = cast<RankedTensorType>(whole.getType());
-    auto desc = cast<tile::DescType>(target.getType());
-    int64_t columns = type.getShape().back();
-    // Only the layouts of sums are known to come apart by columns without an exchange.
-    int64_t piece =
-        fromProduct.contains(store) ? pieceColumns(type, schedule, tensorMemory) : columns;
-    SmallVector<int64_t> shape(type.getShape());
-    shape.back() = piece;
-    auto pieceType = RankedTensorType::get(shape, type.getElementType());
-    Location loc = store->getLoc();
-    Value &ring = rings[pieceType];
-    if (!ring) {
-      builder.setInsertionPointToStart(&function.getBody().front());
-      auto type = BufferType::get(function.getContext(), buffers, {pieceType}, Space::Smem);
-      auto buffer = BufferOp::create(builder, loc, type, true);
-      ring = RingOp::create(builder, loc, RingType::get(function.getContext()), buffer, true,
-                            Scope::Cta);
-    }
-    builder.setInsertionPoint(store);
-    SmallVector<int64_t> box(desc.getShape());
-    box.back() = piece;
-    Value boxed = target;
-    if (piece != columns)
-      boxed = tile::ReboxOp::create(
-          builder, loc, tile::DescType::get(function.getContext(), box, desc.getElementType()),
-          boxed);
-    for (int64_t column = 0; column < columns; column += piece) {
-      SmallVector<Value> coordinates(store->getOperands().drop_front(2));
-      Value value = whole;
-      if (piece != columns) {
-        SmallVector<int64_t> offsets(type.getRank(), 0);
-        offsets.back() = column;
-        value = nv::ExtractOp::create(builder, loc, pieceType, value, offsets);
-        Value shift = arith::ConstantIntOp::create(builder, loc, column, 32);
-        coordinates.back() = arith::AddIOp::create(builder, loc, coordinates.back(), shift);
-      }
-      in(roleOf(store), StoreOp::create(builder, loc, value, boxed, coordinates, ring, reduce));
-    }
-    store->erase();
-  }
-  return success();
-}
 
 struct InsertRings : tileloom::warp::impl::WarpInsertRingsBase<InsertRings> {
   using WarpInsertRingsBase::WarpInsertRingsBase;

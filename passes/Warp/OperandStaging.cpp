@@ -24,6 +24,13 @@
 using namespace mlir;
 using namespace tileloom;
 
+bool tileloom::isStack(Operation *op) {
+  auto concat = dyn_cast<nv::ConcatOp>(op);
+  return concat && concat.getDim() == 0 && llvm::all_of(concat.getInputs(), [](Value input) {
+           return input.getDefiningOp<tile::LoadOp>() && input.hasOneUse();
+         });
+}
+
 bool tileloom::fitsTensorCore(tile::DotOp dot, bool tensorMemory) {
   auto a = cast<RankedTensorType>(dot.getA().getType());
   auto d = cast<RankedTensorType>(dot.getType());
@@ -121,7 +128,8 @@ private:
     auto trans = value.getDefiningOp<tile::TransOp>();
     if (trans)
       source = trans.getSource();
-    if (source.getDefiningOp<tile::LoadOp>() || source.getDefiningOp<tile::ToSharedOp>())
+    Operation *def = source.getDefiningOp();
+    if (def && (isa<tile::LoadOp, tile::ToSharedOp>(def) || isStack(def)))
       return;
     bool ahead = followsFromMemory(source) || worthRole(dot, source, isB);
     if (!isB && !ahead)

@@ -23,6 +23,7 @@
 
 #include "passes/Warp/Passes.h"
 
+#include "dialects/NV/NV.h"
 #include "dialects/Tile/Tile.h"
 #include "dialects/Warp/Warp.h"
 #include "passes/Warp/OperandStaging.h"
@@ -101,7 +102,7 @@ LogicalResult partition(func::FuncOp function, bool tensorMemory) {
       op->setAttr(inAttrName, name(loadRole));
     else if (isa<tile::DotOp>(op))
       op->setAttr(inAttrName, name(!roles ? mainRole : tensorMemory ? mmaRole : mathRole));
-    else if (isa<tile::StoreOp, tile::StoreReduceOp, tile::ScatterOp, tile::AtomicOp>(op))
+    else if (isa<tile::StoreOp, tile::StoreReduceOp, tile::ScatterOp, tile::AtomicOp, tile::LastArrivalOp, nv::StorePartialOp>(op))
       op->setAttr(inAttrName, name(roles ? mathRole : mainRole));
   });
   return success();
