@@ -1,16 +1,14 @@
 //===- InsertRings.cpp - From accesses to ownership ---------------------------------------===//
 //
-// In: a partitioned, still sequential kernel. Out: every tile that crosses roles lives in a buffer,
-// and travels along its rings: the loads of one role and the uses of another are between acquire
-// and release. Products are nv operations.
+// In: a partitioned, still sequential kernel. Out: every tile that crosses roles lives in a buffer, and travels along its rings: the loads of
+// one role and the uses of another are between acquire and release. Products are nv operations.
 //
-// A load and its uses are two tenures of one storage: the load role's, which begins with a full
-// overwrite, and the using role's, from the first use to the last. Loads with the same block and
-// the same users become views of one buffer: one barrier for both. A release names what completes
-// the use: `wgmma` after the wait of a product, `generic` for reads into registers.
+// A load and its uses are two tenures of one storage: the load role's, which begins with a full overwrite, and the using role's, from the
+// first use to the last. Loads with the same block and the same users become views of one buffer: one barrier for both. A release names
+// what completes the use: `wgmma` after the wait of a product, `generic` for reads into registers.
 //
-// An operand A that is loaded once for a loop of products moves to registers when they suffice: its
-// slot is then free for the next tile before the loop runs.
+// An operand A that is loaded once for a loop of products moves to registers when they suffice: its slot is then free for the next tile
+// before the loop runs. What the gather role only reads and writes (GatherCopies.h) is copied by cp.async.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -20,6 +18,7 @@
 #include "dialects/Tile/Tile.h"
 #include "dialects/Warp/Warp.h"
 #include "passes/Warp/CacheHints.h"
+#include "passes/Warp/GatherCopies.h"
 #include "passes/Warp/Products.h"
 #include "passes/Warp/Projection.h"
 #include "tileloom/Schedule/Limits.h"
@@ -120,9 +119,10 @@ public:
   LogicalResult run() {
     separateReaders();
     collect();
+    GatherCopies copies(function);
     for (Tenure &tenure : tenures) {
       declare(tenure);
-      produce(tenure);
+      produce(tenure, copies);
       consume(tenure);
     }
     function.walk([&](Operation *op) {
@@ -220,7 +220,7 @@ private:
   }
 
   /// The writing role: a slot, the copies into it, and its hand-over when they have come.
-  void produce(Tenure &tenure) {
+  void produce(Tenure &tenure, const GatherCopies &copies) {
     Operation *first = tenure.sources.front(), *last = tenure.sources.back();
     StringAttr role = roleOf(first);
     builder.setInsertionPoint(first);
@@ -230,9 +230,14 @@ private:
     in(role, slot);
     auto schedule = function->getAttrOfType<tile::ScheduleAttr>(tile::scheduleAttrName);
     auto kind = ReleaseKind::Generic;
+    // A barrier counts copies or stores, not both.
+    bool copied = llvm::all_of(tenure.sources, [&](Operation *op) { return copies.takes(op); });
     for (auto [source, view] : llvm::zip(tenure.sources, slot.getViews())) {
       builder.setInsertionPoint(source);
-      if (auto load = dyn_cast<tile::LoadOp>(source)) {
+      if (copied) {
+        in(role, GatherCopies::create(builder, source, view));
+        kind = ReleaseKind::CpAsync;
+      } else if (auto load = dyn_cast<tile::LoadOp>(source)) {
         in(role, nv::TmaLoadOp::create(builder, load.getLoc(), load.getDesc(),
                                        load.getCoordinates(), view, Value(), Value(),
                                        cacheHintOf(load, schedule), false));
@@ -272,8 +277,7 @@ private:
         for (OpOperand &use : tile.getUses())
           others.push_back(&use);
       if (!others.empty()) {
-        auto value =
-            in(role, nv::LocalLoadOp::create(builder, source->getLoc(), tile.getType(), view));
+        auto value = in(role, nv::LocalLoadOp::create(builder, source->getLoc(), tile.getType(), view));
         for (OpOperand *use : others)
           use->set(value.getResult());
         read[tenure.token] = value;
@@ -338,8 +342,7 @@ LogicalResult RingInserter::stores() {
     Value whole = store->getOperand(0), target = store->getOperand(1);
     StoreReduceAttr reduce;
     if (auto combining = dyn_cast<tile::StoreReduceOp>(store))
-      reduce = StoreReduceAttr::get(function.getContext(),
-                                    static_cast<StoreReduce>(combining.getKind()));
+      reduce = StoreReduceAttr::get(function.getContext(), static_cast<StoreReduce>(combining.getKind()));
     auto type = cast<RankedTensorType>(whole.getType());
     auto desc = cast<tile::DescType>(target.getType());
     int64_t columns = type.getShape().back();
@@ -355,8 +358,7 @@ LogicalResult RingInserter::stores() {
       builder.setInsertionPointToStart(&function.getBody().front());
       auto type = BufferType::get(function.getContext(), buffers, {pieceType}, Space::Smem);
       auto buffer = BufferOp::create(builder, loc, type, true);
-      ring = RingOp::create(builder, loc, RingType::get(function.getContext()), buffer, true,
-                            Scope::Cta);
+      ring = RingOp::create(builder, loc, RingType::get(function.getContext()), buffer, true, Scope::Cta);
     }
     builder.setInsertionPoint(store);
     SmallVector<int64_t> box(desc.getShape());
@@ -364,8 +366,7 @@ LogicalResult RingInserter::stores() {
     Value boxed = target;
     if (piece != columns)
       boxed = tile::ReboxOp::create(
-          builder, loc, tile::DescType::get(function.getContext(), box, desc.getElementType()),
-          boxed);
+          builder, loc, tile::DescType::get(function.getContext(), box, desc.getElementType()), boxed);
     for (int64_t column = 0; column < columns; column += piece) {
       SmallVector<Value> coordinates(store->getOperands().drop_front(2));
       Value value = whole;
