@@ -39,6 +39,7 @@ const Field fields[] = {
     {"fraction", Field::Number, 0, 1, {}},
     {"guard", Field::Word, 0, 0, {"auto", "off"}},
     {"epilogue", Field::Integer, 8, 256, {}},
+    {"turns", Field::Word, 0, 0, {"auto", "off"}},
     {"pending", Field::Integer, 0, 1, {}},
     {"buffers", Field::Integer, 1, 4, {}},
     {"keep", Field::Word, 0, 0, {"none", "rows", "columns"}},

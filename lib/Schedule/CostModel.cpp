@@ -20,6 +20,7 @@
 #include "llvm/ADT/StringExtras.h"
 
 #include <cmath>
+#include <numeric>
 
 using namespace mlir;
 
@@ -50,6 +51,7 @@ struct Cost {
   double other = 0;    ///< clocks of everything that warps do
   double stores = 0;   ///< bytes out
   double pieces = 0;   ///< that they leave in
+  double widest = 0;   ///< registers of a thread for one sum
 
   void add(const Cost &more, double times) {
     products += more.products * times;
@@ -58,6 +60,7 @@ struct Cost {
     other += more.other * times;
     stores += more.stores * times;
     pieces += more.pieces * times;
+    widest = std::max(widest, more.widest);
   }
 };
 
@@ -199,7 +202,9 @@ private:
     });
     fixed += staging;
     int64_t fit = perStage > 0 ? int64_t((sharedBytes - fixed) / perStage) : 1;
-    int64_t wanted = stages ? stages : std::min(fit, deepestRing);
+    int64_t products = 0;
+    kernel.walk([&](tile::DotOp) { ++products; });
+    int64_t wanted = stages ? stages : std::min(fit, products > 1 ? deepestOfSeveral : deepestRing);
     result.stages = wanted;
     if (wanted < 1 || wanted > fit || fixed > sharedBytes) {
       result.reason = "shared memory: " +
@@ -207,8 +212,6 @@ private:
                       " bytes needed, " + llvm::utostr(sharedBytes) + " there";
       return false;
     }
-    int64_t products = 0;
-    kernel.walk([&](tile::DotOp) { ++products; });
     // With several products the slots of one are filled while the other is at work.
     if (perStage > 0 && wanted < 2 && products < 2) {
       result.reason = "one stage: copies cannot run ahead";
@@ -220,6 +223,7 @@ private:
   /// Sums and operands that the registers of a thread (or tensor memory) hold at once.
   bool checkRegisters(Prediction &result) {
     double held = 0, columns = 0, widest = 0;
+    bool computes = false;
     kernel.walk([&](tile::DotOp dot) {
       auto sum = cast<RankedTensorType>(dot.getType());
       double own = rows(sum.getDimSize(0)) * sum.getDimSize(1) / 128;
@@ -232,7 +236,10 @@ private:
       if (!a.getDefiningOp<tile::LoadOp>()) {
         auto type = cast<RankedTensorType>(a.getType());
         double bits = type.getElementTypeBitWidth();
-        held += rows(type.getDimSize(0)) * type.getDimSize(1) * bits / 32 / 128;
+        // Three warpgroups await each product, so most of what is made of a sum takes its place.
+        computes = true;
+        held += rows(type.getDimSize(0)) * type.getDimSize(1) * bits / 32 / 128 /
+                (replicas > 2 ? 2 : 1);
         columns += type.getDimSize(1) * bits / 32;
       }
       double least = machine.tensorMemory ? 128 : 64;
@@ -254,7 +261,11 @@ private:
     } else {
       // The registers of an SM, shared by the warpgroups with products, less addresses and the
       // like.
-      int64_t there = wideRegisters(replicas) - (replicas > 2 ? 30 : machine.otherRegisters);
+      int64_t there = wideRegisters(replicas) - (replicas > 2 ? 28 : machine.otherRegisters);
+      // Operands made of sums take moves where registers are scarce (D 128: 144 keys, 172 registers,
+      // take no longer for each than 128; 160 keys, 184, 4 % longer, 176 keys, 196, 15 %).
+      if (computes && replicas < 3)
+        there = std::min<int64_t>(there, 180);
       // In turns (128 rows) ptxas serialised the products of one sum of 224 registers and spilled
       // beside 208 where a bias is added; of three warpgroups it refused one of 128.
       int64_t together = replicas > 2 ? 112 : takesTurns ? 192 : 208;
@@ -324,8 +335,9 @@ private:
                               : machine.sharedWait);
     // Work of the warps runs beside a product only if no other replica waits for the turn. Products
     // and other work overlap across replicas; a warpgroup alone overlaps with itself only where it
-    // waits (measured: 1, 2 and 3 warpgroups).
-    double apart = takesTurns ? 1 : alone ? 0.6 : replicas == 2 ? 0.2 : 0.25;
+    // waits (measured: 1, 2 and 3 warpgroups, which take turns). Beside sums of 80 registers and more
+    // ptxas cannot move all other work in front of the exponentials, which then start earlier.
+    double apart = takesTurns ? 1 : alone ? 0.6 : replicas == 2 ? 0.2 : body.widest < 80 ? 0.18 : 0.08;
     double products = body.products + wait;
     double together = std::max(products, body.other) + apart * std::min(products, body.other);
     return std::max({together, copies, machine.copyLatency / slots}) * (slots == 1 ? 1.35 : 1);
@@ -341,10 +353,10 @@ private:
                               machine.productBase + n * machine.productPerColumn);
       cost.products += issues * issue;
       cost.dots += 1;
+      cost.widest = std::max(cost.widest, rows(a.getDimSize(0)) * n / 128);
     } else if (auto load = dyn_cast<tile::LoadOp>(op)) {
       bool splits = splitsLines(load);
-      double bytes = bytesOf(load.getType()) * (splits ? machine.splitCopy : 1);
-      cost.copies += bytes;
+      cost.copies += bytesOf(load.getType()) * std::max(splits ? machine.splitCopy : 1, narrow(load));
       double before = traffic.through();
       traffic.add(load, evaluate, splits);
       lines += (traffic.through() - before) * (splits ? machine.splitCopy : 1);
@@ -372,6 +384,15 @@ private:
                                               : isa<tile::ReduceOp>(op) ? 128
                                                                         : 256);
     }
+  }
+
+  /// Times what bytes cost in rows of 128 bytes. The swizzle, and with it the rows that are copied, is
+  /// the widest one that divides a row of the tile.
+  double narrow(tile::LoadOp load) {
+    auto type = cast<RankedTensorType>(load.getType());
+    int64_t row = type.getShape().back() * type.getElementTypeBitWidth() / 8;
+    int64_t swizzle = std::gcd(row, int64_t(128));
+    return type.getRank() < 2 || swizzle == 128 ? 1 : std::max(1.0, machine.narrowRow / swizzle);
   }
 
   /// Whether rows of the tensor begin at other places than lines of 128 bytes: the value of a

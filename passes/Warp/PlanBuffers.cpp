@@ -182,7 +182,7 @@ LogicalResult planDepths(func::FuncOp function, tile::ScheduleAttr schedule) {
   auto wanted = [&](int64_t fit) {
     if (std::optional<int64_t> stages = schedule ? schedule.integer("stages") : std::nullopt)
       return *stages;
-    int64_t depth = std::min(fit, deepestRing);
+    int64_t depth = std::min(fit, streams.size() > 1 ? deepestOfSeveral : deepestRing);
     return asked ? std::min(depth, asked) : depth; // a wish, not a must
   };
   auto setDepths = [&](int64_t depth) {

@@ -137,15 +137,21 @@ void simplify(arith::CmpIOp compare) {
   }
   if (!below && !above)
     return;
+  // As `position < extent`, whose divisibility makes accesses wide, not `position <= extent - 1`; but
+  // one is not added to a limit that the program gives, which may be the largest number.
+  using Predicate = arith::CmpIPredicate;
   LinearForm bound = below ? rest : LinearForm().add(rest, -1);
-  // As `position < extent`, whose divisibility makes accesses wide, not `position <= extent - 1`.
-  if (below)
-    bound.constant += 1;
+  bool strict = llvm::is_contained({Predicate::slt, Predicate::sgt}, compare.getPredicate()) ||
+                (below ? bound.constant < 0 : bound.constant > 0);
+  if (strict)
+    bound.constant += below ? 1 : -1;
   Value limit =
       nv::SplatOp::create(builder, loc, type, materialise(builder, loc, bound));
   if (below && above)
     limit = arith::AddIOp::create(builder, loc, above, limit);
-  auto predicate = below ? arith::CmpIPredicate::slt : arith::CmpIPredicate::sge;
+  Predicate predicate = below    ? strict ? Predicate::slt : Predicate::sle
+                        : strict ? Predicate::sgt
+                                 : Predicate::sge;
   Value result = arith::CmpIOp::create(builder, loc, predicate,
                                        below ? below : above, limit);
   compare.replaceAllUsesWith(result);

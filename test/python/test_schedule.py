@@ -130,6 +130,17 @@ def test_rows_that_split_lines_take_longer():
     assert predict("gemm", values(2064)).microseconds > 1.2 * predict("gemm", values(2048)).microseconds
 
 
+def test_narrow_rows_take_longer():
+    """B by rows: its tile has rows of BN, in which 176 columns are eleven rows of 32 bytes and 192 three of 128."""
+    a, b, c = (sim.Element(np.empty(shape, np.uint16), "bf16") for shape in ((4096, 4096), (4096, 4096), (4096, 4096)))
+
+    def clocks(by_rows, width):
+        line = gemm_kernel.explain(a, b, c, TRANS_B=by_rows, BM=128, BN=width, BK=64, schedule={"use": "cooperative"}).split("\n")[1]
+        return float(line.split()[6]) / float(line.split()[2])
+    assert clocks(False, 176) == pytest.approx(clocks(False, 192), rel=0.1)
+    assert clocks(True, 176) > 2 * clocks(True, 192) > 1.9 * clocks(False, 192)
+
+
 def test_tiles_of_unequal_work_take_no_turns():
     """Groups of rows, some empty: which loads there are is known only at each tile."""
     from tileloom.kernels.grouped_gemm import contiguous_kernel

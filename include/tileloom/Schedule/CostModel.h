@@ -29,6 +29,7 @@ struct Machine {
   double copyBytes = 125;          ///< L2 to the shared memory of one SM, per clock
   double copyLatency = 1160;       ///< clocks until a copy has arrived
   double splitCopy = 3;      ///< times the cost of a row that does not begin at a line of 128 bytes
+  double narrowRow = 262;    ///< bytes that a row of less than 128 bytes takes the time of
   double productWait = 97;   ///< clocks that a wait for a product costs its warpgroup
   double sharedWait = 0.354; ///< share of it that another warpgroup does not hide
   double flightWait = 0.444; ///< share of it with a product in flight over the back edge

@@ -22,6 +22,10 @@ inline constexpr int64_t sharedBytes = 232448 - 1024;
 /// More slots than this have never helped (docs/notes/lower-half.md): 13 for tiles of 16 KB.
 inline constexpr int64_t deepestRing = 13;
 
+/// The same where an iteration's products take slots of several rings: each slot is held for a part
+/// of the iteration only (attention: two and three slots alike, five slower by 2 to 8 %).
+inline constexpr int64_t deepestOfSeveral = 3;
+
 /// Whether products of this chip (sm_100a, sm_103a) have their sums in tensor memory, not
 /// registers.
 inline bool hasTensorMemory(llvm::StringRef chip) { return chip.starts_with("sm_10"); }

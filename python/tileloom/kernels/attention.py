@@ -7,7 +7,7 @@ import tileloom as tl
 from . import arrays
 
 
-@tl.jit(candidates={"BM": (128, 192), "BN": (128, 112, 96, 64)})
+@tl.jit(candidates={"BM": (128, 192), "BN": (128, 160, 112, 96, 64)})
 def attention_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, scale, CAUSAL: tl.constexpr,
                      BM: tl.constexpr = tl.auto, BN: tl.constexpr = tl.auto):
     """q, o [B, S, H, D]; k, v [B, T, G, D], H a multiple of G; lse [B, H, S], float32; scale > 0 includes log2(e).

@@ -184,7 +184,7 @@ func.func @other(%n: i32, %p: i64, %q: i64) {
 // CHECK-DAG: %[[COLUMNS:.*]] = nv.index dim(1) : tensor<64x64xi32>
 // CHECK-DAG: %[[ROWS:.*]] = nv.index dim(0) : tensor<64x64xi32>
 // CHECK: arith.addi %[[ROWS]]
-// CHECK: arith.cmpi slt, %[[COLUMNS]]
+// CHECK: arith.cmpi sle, %[[COLUMNS]]
 // CHECK: arith.select
 // CHECK: scf.for %{{.*}} = %[[END]]
 // CHECK-NOT: arith.select
