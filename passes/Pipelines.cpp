@@ -75,6 +75,7 @@ void buildNVStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(nv::createNVAssignLayouts());
   pm.addPass(nv::createNVInsertFences());
   pm.addPass(nv::createNVInsertTcgen05Fences());
+  pm.addPass(nv::createNVFindLifetimes());
   pm.addPass(nv::createNVLowerRings());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());

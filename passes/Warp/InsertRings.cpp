@@ -1,16 +1,14 @@
 //===- InsertRings.cpp - From accesses to ownership ---------------------------------------===//
 //
-// In: a partitioned, still sequential kernel. Out: every tile that crosses roles lives in a buffer,
-// and travels along its rings: the loads of one role and the uses of another are between acquire
-// and release. Products are nv operations.
+// In: a partitioned, still sequential kernel. Out: every tile that crosses roles lives in a buffer, and travels along its rings: the loads of
+// one role and the uses of another are between acquire and release. Products are nv operations.
 //
-// A load and its uses are two tenures of one storage: the load role's, which begins with a full
-// overwrite, and the using role's, from the first use to the last. Loads with the same block and
-// the same users become views of one buffer: one barrier for both. A release names what completes
-// the use: `wgmma` after the wait of a product, `generic` for reads into registers.
+// A load and its uses are two tenures of one storage: the load role's, which begins with a full overwrite, and the using role's, from the
+// first use to the last. Loads with the same block and the same users become views of one buffer: one barrier for both. A release names
+// what completes the use: `wgmma` after the wait of a product, `generic` for reads into registers.
 //
-// An operand A that is loaded once for a loop of products moves to registers when they suffice: its
-// slot is then free for the next tile before the loop runs.
+// An operand A that is loaded once for a loop of products moves to registers when they suffice: its slot is then free for the next tile
+// before the loop runs. What the gather role only reads and writes (GatherCopies.h) is copied by cp.async.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -20,6 +18,7 @@
 #include "dialects/Tile/Tile.h"
 #include "dialects/Warp/Warp.h"
 #include "passes/Warp/CacheHints.h"
+#include "passes/Warp/GatherCopies.h"
 #include "passes/Warp/OperandStaging.h"
 #include "passes/Warp/Products.h"
 #include "passes/Warp/Projection.h"
@@ -121,9 +120,10 @@ public:
   LogicalResult run() {
     separateReaders();
     collect();
+    GatherCopies copies(function);
     for (Tenure &tenure : tenures) {
       declare(tenure);
-      produce(tenure);
+      produce(tenure, copies);
       consume(tenure);
     }
     DenseSet<Operation *> fromProduct = storesOfProducts(function);
@@ -231,7 +231,7 @@ private:
   }
 
   /// The writing role: a slot, the copies into it, and its hand-over when they have come.
-  void produce(Tenure &tenure) {
+  void produce(Tenure &tenure, const GatherCopies &copies) {
     Operation *first = tenure.sources.front(), *last = tenure.sources.back();
     StringAttr role = roleOf(first);
     builder.setInsertionPoint(first);
@@ -241,9 +241,14 @@ private:
     in(role, slot);
     auto schedule = function->getAttrOfType<tile::ScheduleAttr>(tile::scheduleAttrName);
     auto kind = ReleaseKind::Generic;
+    // A barrier counts copies or stores, not both.
+    bool copied = llvm::all_of(tenure.sources, [&](Operation *op) { return copies.takes(op); });
     for (auto [source, view] : llvm::zip(tenure.sources, slot.getViews())) {
       builder.setInsertionPoint(source);
-      if (auto load = dyn_cast<tile::LoadOp>(source)) {
+      if (copied) {
+        in(role, GatherCopies::create(builder, source, view));
+        kind = ReleaseKind::CpAsync;
+      } else if (auto load = dyn_cast<tile::LoadOp>(source)) {
         copy(role, load, view, cacheHintOf(load, schedule));
         kind = ReleaseKind::Tma;
       } else if (isStack(source)) {
@@ -315,8 +320,7 @@ private:
         for (OpOperand &use : tile.getUses())
           others.push_back(&use);
       if (!others.empty()) {
-        auto value =
-            in(role, nv::LocalLoadOp::create(builder, source->getLoc(), tile.getType(), view));
+        auto value = in(role, nv::LocalLoadOp::create(builder, source->getLoc(), tile.getType(), view));
         for (OpOperand *use : others)
           use->set(value.getResult());
         read[tenure.token] = value;

@@ -36,6 +36,8 @@ bool tileloom::fitsTensorCore(tile::DotOp dot, bool tensorMemory) {
   auto d = cast<RankedTensorType>(dot.getType());
   int64_t rows = d.getDimSize(0), columns = d.getDimSize(1);
   bool rowsFit = tensorMemory ? rows == 64 || rows == 128 : rows % 64 == 0;
+  if (isa<IntegerType>(d.getElementType()) && columns > 24 && columns % 16)
+    return false;
   return rowsFit && columns % (tensorMemory ? 16 : 8) == 0 && columns <= 256 &&
          a.getDimSize(1) * tile::elementBits(a.getElementType()) % 256 == 0;
 }

@@ -20,6 +20,10 @@ bool isSingleThreadRole(warp::RoleOp role);
 /// by its kind.
 int64_t arrivalsOf(warp::ReleaseOp release);
 
+/// Whether a ring needs no mbarrier: one role alone acquires and releases it, by `bulk_read` only, so
+/// that the store engine's own groups count its slots.
+bool countedByStoreEngine(warp::RingOp ring);
+
 /// Attribute of a role: the first of its warps in the CTA (nv-assign-warps).
 inline constexpr llvm::StringLiteral firstWarpAttrName = "nv.first_warp";
 /// Unit attribute of an acquire whose replicas take the slots in turn: each slot is then used by

@@ -347,6 +347,58 @@ func.func @pointers(%p: i64 {tile.pointer = bf16}, %d: i64 {tile.pointer = f32},
 
 // -----
 
+// Places that are known to be neighbours are copied without registers, and the barrier counts the copies.
+// CHECK-LABEL: func.func @copies
+// CHECK: %[[S:.*]]:2 = warp.slot
+// CHECK: nv.cp_async %{{.*}}[%{{.*}}] to %[[S]]#0 {warp.in = "gather"}
+// CHECK: nv.cp_async %{{.*}}[%{{.*}}] mask(%{{.*}} : tensor<64x32xi1>) to %[[S]]#1 {warp.in = "gather"}
+// CHECK-NOT: nv.local_store
+// CHECK: warp.release %{{.*}} to %{{.*}} cp_async {warp.in = "gather"}
+// TMEM-LABEL: func.func @copies
+// TMEM: warp.release %{{.*}} to %{{.*}} cp_async {warp.in = "gather"}
+func.func @copies(%p: i64 {tile.pointer = bf16, tile.divisibility = 16 : i32}, %d: i64 {tile.pointer = f32}) attributes {tile.kernel} {
+  %c64 = arith.constant dense<64> : tensor<64x64xi32>
+  %row = nv.index dim(0) : tensor<64x64xi32>
+  %column = nv.index dim(1) : tensor<64x64xi32>
+  %start = arith.muli %row, %c64 overflow<nsw> : tensor<64x64xi32>
+  %a = arith.addi %start, %column overflow<nsw> : tensor<64x64xi32>
+  %c32 = arith.constant dense<32> : tensor<64x32xi32>
+  %row2 = nv.index dim(0) : tensor<64x32xi32>
+  %column2 = nv.index dim(1) : tensor<64x32xi32>
+  %start2 = arith.muli %row2, %c32 overflow<nsw> : tensor<64x32xi32>
+  %b = arith.addi %start2, %column2 overflow<nsw> : tensor<64x32xi32>
+  %inside = arith.cmpi slt, %row2, %c32 : tensor<64x32xi32>
+  %zero = arith.constant dense<0.0> : tensor<64x32xbf16>
+  %x = tile.gather %p[%a] : tensor<64x64xi32> -> tensor<64x64xbf16>
+  %y = tile.gather %p[%b] mask(%inside : tensor<64x32xi1>) other(%zero : tensor<64x32xbf16>) : tensor<64x32xi32> -> tensor<64x32xbf16>
+  %s = tile.dot %x, %y : tensor<64x64xbf16>, tensor<64x32xbf16> -> tensor<64x32xf32>
+  tile.scatter %s to %d[%b] : tensor<64x32xf32>, tensor<64x32xi32>
+  return
+}
+
+// -----
+
+// Where a masked-off element is not zero it is read and stored.
+// CHECK-LABEL: func.func @filled
+// CHECK-NOT: nv.cp_async
+// CHECK: warp.release %{{.*}} to %{{.*}} generic {warp.in = "gather"}
+// TMEM-LABEL: func.func @filled
+func.func @filled(%p: i64 {tile.pointer = bf16, tile.divisibility = 16 : i32}, %d: i64 {tile.pointer = f32}) attributes {tile.kernel} {
+  %c64 = arith.constant dense<64> : tensor<64x64xi32>
+  %row = nv.index dim(0) : tensor<64x64xi32>
+  %column = nv.index dim(1) : tensor<64x64xi32>
+  %start = arith.muli %row, %c64 overflow<nsw> : tensor<64x64xi32>
+  %a = arith.addi %start, %column overflow<nsw> : tensor<64x64xi32>
+  %inside = arith.cmpi slt, %row, %c64 : tensor<64x64xi32>
+  %one = arith.constant dense<1.0> : tensor<64x64xbf16>
+  %x = tile.gather %p[%a] mask(%inside : tensor<64x64xi1>) other(%one : tensor<64x64xbf16>) : tensor<64x64xi32> -> tensor<64x64xbf16>
+  %s = tile.dot %x, %x : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+  tile.scatter %s to %d[%a] : tensor<64x64xf32>, tensor<64x64xi32>
+  return
+}
+
+// -----
+
 // A role that writes an operand for itself: replicas would each have their own.
 // CHECK-LABEL: func.func @computed
 // CHECK: %[[B:.*]] = warp.buffer {{.*}}per_replica
