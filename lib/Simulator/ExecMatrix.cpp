@@ -14,6 +14,7 @@ namespace tileloom {
 namespace sim {
 
 bool decodeMmaSmall(Decoder &d, unsigned m, unsigned k); // ExecMatrixSmall.cpp
+void decodeMmaSparse(Decoder &d, bool ordered);          // ExecMatrixSparse.cpp
 
 namespace {
 
@@ -241,10 +242,11 @@ Step mma(Warp &w, const Instr &in) {
 }
 
 void decodeMmaSync(Decoder &d) {
+  int sparse = d.takeOneOf({"sp", "sp::ordered_metadata"});
   d.take("sync");
   d.take("aligned");
-  if (d.has("sp") || d.has("sp::ordered_metadata"))
-    d.fail("sparse mma is not supported");
+  if (sparse >= 0)
+    return decodeMmaSparse(d, sparse == 1);
   std::string_view shape = d.takeAny();
   unsigned m = 0, n = 0, k = 0;
   if (std::sscanf(std::string(shape).c_str(), "m%un%uk%u", &m, &n, &k) != 3 ||

@@ -75,6 +75,7 @@ struct WgmmaOp {
   bool scaleD = true;
   uint32_t arrived = 0; // bit for each warp of the warpgroup
   uint64_t time = 0, doneTime = 0;
+  std::vector<uint8_t> places; // sparse A: of the stored elements of its 64 rows
 };
 struct Warpgroup {
   std::deque<WgmmaOp> ops;
