@@ -174,7 +174,7 @@ static std::unique_ptr<Cta> makeCta(Cluster &cluster, uint32_t rank, const uint3
     }
     if (g.checks & CheckRaces) {
       w->clocks.seen.assign(size_t(g.actorsPerCta) * g.clusterSize, 0);
-      w->clocks.proxied = w->clocks.seen;
+      w->clocks.proxied = w->clocks.proxiedGlobal = w->clocks.seen;
       w->clocks.seen[w->actor] = 1;
       if (p.usesTensorMemory)
         w->clocks.tensor = w->tensorSeen.seen = w->clocks.proxied;
@@ -264,6 +264,7 @@ void finishCta(Cta &cta) {
   }
   if (cta.tensor)
     checkTensorLeaks(cta);
+  checkRegisterChanges(cta);
 }
 
 } // namespace sim

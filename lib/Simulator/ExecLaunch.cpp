@@ -23,6 +23,9 @@ struct Response {
 Step tryCancel(Warp &w, const Instr &in) {
   Grid &g = *w.cluster->grid;
   int64_t barrierOffset = w.program->lists[in.list];
+  if (w.cta->cancelRefused)
+    report(w, "cluster-launch",
+           "try_cancel by a CTA that has seen an earlier one refused: its result is undefined");
   eachLane(w.active, [&](unsigned lane) {
     uint32_t address = uint32_t(addressAt(w, in.a, in.imm, in.sub & 2, lane));
     uint32_t mbar = uint32_t(addressAt(w, in.b, barrierOffset, in.sub & 4, lane));
@@ -64,6 +67,7 @@ Step isCanceled(Warp &w, const Instr &in) {
   uint32_t result = 0;
   for (unsigned i = 0; i < 32; ++i)
     result |= uint32_t(r[i].canceled == 1) << i;
+  w.cta->cancelRefused |= (result & w.active) != w.active;
   setPredicate(w, in.d, result);
   return Step::Next;
 }

@@ -55,6 +55,19 @@ void GlobalOrder::fence(Warp &w) {
   mark.clusters[cluster].join(w.clocks);
 }
 
+static uint64_t warpKey(uint64_t cta, uint32_t warp) { return cta << 16 | warp; }
+
+void GlobalOrder::releaseMaps(const Warp &w) {
+  mapReleases[warpKey(w.cta->linear, w.id)] = uint32_t(records.size());
+  // The next write gets a record of its own.
+  records.push_back(GlobalRecord());
+}
+
+bool GlobalOrder::mapReleased(const GlobalRecord &g, uint32_t id) const {
+  auto it = mapReleases.find(warpKey(g.cta, g.warp));
+  return it != mapReleases.end() && id < it->second;
+}
+
 void GlobalOrder::acquire(Warp &w, uint64_t address, bool relaxed) {
   auto it = words.find(address);
   if (it == words.end())

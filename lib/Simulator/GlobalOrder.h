@@ -37,6 +37,9 @@ public:
   void acquire(Warp &w, uint64_t address, bool relaxed = false);
   /// A fence of gpu scope.
   void fence(Warp &w);
+  /// What the warp has written so far may be read as tensor maps.
+  void releaseMaps(const Warp &w);
+  bool mapReleased(const GlobalRecord &g, uint32_t id) const;
 
 private:
   struct Word {
@@ -50,6 +53,7 @@ private:
   /// By CTA: the words that it has read by relaxed loads, for its later fences.
   std::unordered_map<uint32_t, std::unordered_map<uint64_t, Word>> seen;
   std::unordered_map<uint64_t, Word> words;
+  std::unordered_map<uint64_t, uint32_t> mapReleases; // by CTA and warp: records until then
 };
 
 } // namespace sim

@@ -101,6 +101,7 @@ struct Warp {
   std::vector<Group> groups;
   std::vector<Join> joins;
   bool done = false;
+  uint8_t pace = 64; // random schedules: turns of 64 that it takes
   uint64_t time = 0; // cycles of the cost model
   uint64_t instructions = 0;
   uint64_t waited[16] = {0}; // cycles by WaitInfo::Kind
@@ -147,6 +148,7 @@ struct Warp {
   std::vector<uint32_t> tensorLoadRegs; // registers of tcgen05.ld that have not been waited for
   bool tensorStores = false;
   uint32_t maxRegisters = 0;
+  std::vector<const Instr *> registerChanges; // the setmaxnregs that it has executed
   uint64_t clusterToken = 0;
   bool clusterArrived = false; // at a barrier.cluster that it has not waited for
   uint32_t clusterWaited = 0;  // lanes that have
@@ -202,6 +204,9 @@ struct Cta {
   std::vector<uint16_t> barrierAt; // shared offset / 8 -> index + 1
   std::unique_ptr<SharedShadow> shadow;
   std::unique_ptr<TensorMemory> tensor;
+  /// Tensor maps in global memory: their last writers when the CTA acquired them.
+  std::unordered_map<uint64_t, std::vector<uint32_t>> mapsAcquired;
+  bool cancelRefused = false; // it has seen that no cluster is left to cancel
   std::vector<Warpgroup> warpgroups;
   uint64_t tensorTime = 0; // when the tensor cores are free
   uint32_t registerPool = 0;
@@ -291,6 +296,8 @@ void noteWork(Cta &cta, const char *track, int warp, uint64_t from, uint64_t to,
 /// Runs one warp for up to `budget` instructions; false if nothing of it can run.
 bool runWarp(Warp &warp, uint32_t budget);
 void exitLanes(Warp &w, uint32_t mask);
+/// Whether the warps of each warpgroup have executed the same setmaxnregs (ExecControl.cpp).
+void checkRegisterChanges(Cta &cta);
 
 } // namespace sim
 } // namespace tileloom
