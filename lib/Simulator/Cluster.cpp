@@ -254,7 +254,14 @@ void finishCta(Cta &cta) {
       uint64_t word;
       std::memcpy(&word, cta.shared.data() + b.address, 8);
       MbarrierState s;
-      if (unpackMbarrier(word, s) && s.tx != 0)
+      if (!unpackMbarrier(word, s))
+        continue;
+      if (c.checking(CheckStrict) && s.pending != s.expected)
+        add("mbarrier",
+            "mbarrier at " + hex(b.address) + " ends in the middle of a phase: " +
+                describeMbarrier(word),
+            b.initLine);
+      if (s.tx != 0)
         add("transaction-count",
             "mbarrier at " + hex(b.address) + " ends with a transaction count of " +
                 std::to_string(s.tx) + " bytes: " + describeMbarrier(word) +

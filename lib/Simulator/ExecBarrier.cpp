@@ -205,13 +205,13 @@ void fenceInitialised(Warp &w) {
   w.initialised.clear();
 }
 
-// sub: bit 0 mbarrier_init, bit 1 at least gpu scope.
+// sub: bit 0 mbarrier_init, bits 1-2 scope.
 Step threadFence(Warp &w, const Instr &in) {
   if (in.sub & 1)
     fenceInitialised(w);
   if (!w.clocks.empty()) {
-    if (in.sub & 2)
-      GlobalOrder::of(*w.cluster->grid).fence(w);
+    if (w.cluster->checking(CheckRaces))
+      GlobalOrder::of(*w.cluster->grid).fence(w, Scope(in.sub >> 1 & 3));
     w.fenced = w.clocks;
     ++w.clocks.seen[w.actor];
   }
@@ -296,8 +296,9 @@ void decodeFence(Decoder &d) {
     d.in.sub |= 1;
   d.takeOneOf({"sc", "acq_rel", "acquire", "release"});
   d.takeOneOf({"sync_restrict::shared::cluster", "sync_restrict::shared::cta"});
-  if (d.takeOneOf({"cta", "cluster", "gpu", "sys"}) >= 2 && !proxyAsync)
-    d.in.sub |= 2;
+  Scope scope = takeScope(d);
+  if (!proxyAsync)
+    d.in.sub |= uint32_t(scope) << 1;
   d.needOperands(0, 0);
   d.emit(proxyAsync ? proxyFence : proxyOther ? nothing : threadFence, 0, 4);
 }
@@ -310,8 +311,8 @@ void registerBarrier(DecodeTable &t) {
   t["membar"] = [](Decoder &d) {
     if (d.has("proxy"))
       return decodeFence(d);
-    if (d.takeOneOf({"cta", "gl", "sys"}) >= 1)
-      d.in.sub |= 2;
+    int scope = d.takeOneOf({"cta", "gl", "sys"});
+    d.in.sub |= uint32_t(scope ? Scope::Gpu : Scope::Cta) << 1;
     d.emit(threadFence, 0, 4);
   };
   t["fence"] = decodeFence;

@@ -37,6 +37,7 @@ Step tryCancel(Warp &w, const Instr &in) {
     Response r = {{0, 0, 0}, 0};
     uint64_t next = g.next->fetch_add(1);
     if (next < g.clusters) {
+      next = g.clusterAt(next);
       const Dim3 &n = g.launch.grid, &s = g.launch.cluster;
       uint64_t nx = n.x / s.x, ny = n.y / s.y;
       r = {{uint32_t(next % nx) * s.x, uint32_t(next / nx % ny) * s.y,

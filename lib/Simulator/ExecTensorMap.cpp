@@ -70,9 +70,8 @@ Step replace(Warp &w, const Instr &in) {
   eachLane(w.active, [&](unsigned lane) {
     uint64_t address = addressAt(w, in.a, in.imm, in.sub & 1 << 17, lane);
     Space s = in.sub & 1 << 16 ? Space::Shared : Space::Generic;
-    Mode mode = s == Space::Shared ? Mode::Update : Mode::Write;
-    uint8_t *blob = place(w, s, address, tensorMapBytes, 64, mode, int(lane));
-    if (!blob)
+    uint8_t *blob = place(w, s, address, tensorMapBytes, 64, Mode::Read, int(lane));
+    if (!blob || !place(w, s, address, tensorMapBytes, 64, Mode::Write, int(lane)))
       return;
     uint64_t value = in.sub & 1 << 18 ? w.reg<uint64_t>(in.b)[lane] : w.reg<uint32_t>(in.b)[lane];
     Error e = replaceField(blob, TmaField(in.sub & 0xFF), in.sub >> 8 & 0xFF, value);
@@ -83,10 +82,12 @@ Step replace(Warp &w, const Instr &in) {
 }
 
 Step copyFenced(Warp &w, const Instr &in) {
-  unsigned lane = w.firstLane(); // the warp copies once
-  int64_t srcOffset = w.program->lists[in.list];
-  const uint8_t *from = place(w, Space::Shared, addressAt(w, in.b, srcOffset, in.sub & 2, lane),
-                              tensorMapBytes, 64, Mode::Read, int(lane));
+  // The warp copies once, each lane its part.
+  unsigned lane = w.firstLane();
+  uint64_t source = addressAt(w, in.b, w.program->lists[in.list], in.sub & 2, lane);
+  const uint8_t *from = place(w, Space::Shared, source, tensorMapBytes, 64, Mode::Read, int(lane));
+  for (unsigned i = 0; from && i < 32; ++i)
+    place(w, Space::Shared, source + 4 * i, 4, 4, Mode::Read, int(i));
   uint64_t address = w.reg<uint64_t>(in.a)[lane] + uint64_t(in.imm);
   uint8_t *to = place(w, Space::Global, address, tensorMapBytes, 64, Mode::Write, int(lane));
   if (from && to) {

@@ -112,7 +112,8 @@ struct Warp {
   std::vector<uint32_t> inFlightGroup; // the youngest wgmma group of each
   uint32_t inFlightCount = 0;
   Clocks clocks;
-  Clocks fenced; // clocks at the last release fence, for relaxed arrives
+  Clocks fenced;       // clocks at the last release fence, for relaxed arrives
+  Clocks relaxedReads; // what words told that were read by relaxed loads, for the next fence
   uint32_t actor = 0;
   // Lanes of a warp are ordered by what makes them wait for each other (bar.warp.sync, CTA and
   // cluster barriers, mbarriers), counted here, and by nothing else; likewise the count at the last
@@ -243,7 +244,11 @@ struct Grid {
   std::vector<uint8_t> parameters;
   Timeline *timeline = nullptr;
   bool singleThread = true;
-  std::atomic<uint64_t> *next = nullptr; // the next cluster to launch
+  std::atomic<uint64_t> *next = nullptr; // the next cluster to launch, a place in launchOrder
+  std::vector<uint32_t> launchOrder;     // of the clusters; empty: as they are numbered
+  uint64_t clusterAt(uint64_t place) const {
+    return launchOrder.empty() ? place : launchOrder[place];
+  }
   std::shared_ptr<GlobalOrder> order;    // race checks across clusters
 };
 
@@ -261,6 +266,7 @@ struct Cluster {
   std::mt19937_64 random;
   bool randomised = false;
   bool failed = false; // a finding that ends the run
+  bool openedJoin = false; // nothing got on, so lanes no longer waited for others of their warp
   uint64_t steps = 0, lastProgress = 0, lastProgressStep = 0, wokeAtProgress = 0;
   // barrier.cluster
   uint32_t clusterArrived = 0;

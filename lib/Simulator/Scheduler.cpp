@@ -48,6 +48,7 @@ static bool openOneJoin(Cluster &c) {
         j.expected &= ~j.arrived;
         j.arrived = 0;
         w->groups.push_back(g);
+        c.openedJoin = true;
         return true;
       }
   return false;

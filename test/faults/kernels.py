@@ -214,10 +214,11 @@ def sparse_product(rng):
     stored, b = rng.integers(-8, 9, (128, 32)).astype(np.float32), rng.integers(-8, 9, (64, 64)).astype(np.float32)
     a = np.zeros((128, 64))
     a[:, 0::4], a[:, 3::4] = stored[:, 0::2], stored[:, 1::2]
-    table = np.full((128, 16), 0xCCCCCCCC, np.uint32).view(np.int32)
+    table = np.full((128, 16), 0x44444444, np.uint32)
+    table[:, 0] = 0xCCCCCCCC
     out = np.zeros((128, 256))
     out[:, :64] = a @ b.T
-    return [Array(cores(bf16(stored).view(np.uint8), 32), "i32"), Array(cores(bf16(b).view(np.uint8), 64), "i32"), Array(table, "i32"),
+    return [Array(cores(bf16(stored).view(np.uint8), 32), "i32"), Array(cores(bf16(b).view(np.uint8), 64), "i32"), Array(table.view(np.int32), "i32"),
             Array(np.zeros((128, 256), np.float32), "f32", out)]
 
 
