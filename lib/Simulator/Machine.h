@@ -291,6 +291,8 @@ std::unique_ptr<Cluster> makeCluster(Grid &grid, uint64_t linear);
 enum class RunStatus : uint8_t { Done, Stalled, Failed };
 /// Runs a cluster until it ends, or spins on global memory without progress.
 RunStatus runCluster(Cluster &cluster);
+/// Threads that wait for others of their warp go ahead; false if there are none.
+bool openJoins(Cluster &cluster);
 /// Reports why nothing can go on: who waits for which barrier, phase and counts.
 void reportDeadlock(Cluster &cluster, const char *why);
 /// Ends a wait of the running warp: its clock moves on to `ready` (cycles of the cost model).

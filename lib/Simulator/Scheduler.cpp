@@ -54,6 +54,13 @@ static bool openOneJoin(Cluster &c) {
   return false;
 }
 
+bool openJoins(Cluster &c) {
+  bool any = false;
+  while (openOneJoin(c))
+    any = true;
+  return any;
+}
+
 static void endWarp(Cluster &c, Cta &cta, Warp &w) {
   w.done = true;
   --c.liveWarps;
@@ -138,12 +145,8 @@ RunStatus runCluster(Cluster &c) {
     if (c.steps - c.lastProgressStep > StallSteps) {
       if (c.async.completeOne())
         continue;
-      bool opened = false;
-      while (openOneJoin(c))
-        opened = true;
       c.lastProgressStep = c.steps;
-      if (!opened)
-        return RunStatus::Stalled;
+      return RunStatus::Stalled;
     }
   }
   while (c.async.completeOne()) {

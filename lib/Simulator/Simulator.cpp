@@ -217,6 +217,8 @@ static void work(Grid &grid, std::atomic<uint64_t> &next, std::atomic<bool> &fai
     RunStatus s = runCluster(**it);
     bool progressed = (*it)->progress != before || s == RunStatus::Done;
     idle = progressed ? 0 : idle + 1;
+    if (s == RunStatus::Stalled && idle >= parked.size() && openJoins(**it))
+      continue;
     if (s == RunStatus::Stalled && idle > 40 * parked.size() + 40) {
       reportDeadlock(**it, "its warps run without ever changing memory or a barrier");
       s = RunStatus::Failed;
