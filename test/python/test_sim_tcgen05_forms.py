@@ -1,4 +1,5 @@
-"""Sparse and weight-stationary products of tcgen05 by hand (test/Simulator/Inputs/tcgen05_product.py), assembled by ptxas for sm_100a, against NumPy.
+"""Products of tcgen05 by hand: all types, sparse, weight-stationary (test/Simulator/Inputs/tcgen05_product.py), assembled by ptxas for
+sm_100a, against NumPy.
 
 There is no silicon here to ask. The layout of the sparsity metadata comes from a source of its own: CUTLASS's tmem_e_frg and tmem_e_frg_ws
 (include/cute/atom/mma_traits_sm100_frag.hpp), CuTe layouts from (row, k) to lane + 128 * unit, whose unit is 4 / chunk bits of a lane.
@@ -126,6 +127,62 @@ def test_sparse(kind, m, n, selector, ws, tmp_path):
     run = testing.simulate(text, None, cores(a, 32), cores(b, 64), table, np.full((128, 256), 0xFFFFFFFF, np.uint32), shared=65536 * 2,
                            seeds=2).check()
     assert np.array_equal(result(run, kind, m, n, ws), x @ y.T)
+
+
+def small_float(codes, exponent, fraction, bias):
+    e, f = codes >> fraction & ((1 << exponent) - 1), codes & ((1 << fraction) - 1)
+    value = np.where(e == 0, f * 2.0**(1 - bias - fraction), (f + (1 << fraction)) * 2.0**(e - bias - fraction))
+    return np.where(codes >> (exponent + fraction) & 1, -value, value)
+
+
+def narrow_operand(rng, name, rows, k):
+    """Elements of kind::f8f6f4 in shared memory: 16 of 6 bits in 12 bytes and of 4 bits in 8, then padding (PTX ISA 9.7.16.10.4.4)."""
+    if name in ("e4m3", "e5m2"):
+        codes = (rng.integers(0, 2, (rows, k)) << 7 | rng.integers(0x30, 0x48, (rows, k))).astype(np.uint8)
+        return codes, e4m3(codes) if name == "e4m3" else small_float(codes.astype(int), 5, 2, 15)
+    bits = 4 if name == "e2m1" else 6
+    codes = rng.integers(0, 1 << bits, (rows, k))
+    one_by_one = (codes[..., None] >> np.arange(bits) & 1).reshape(rows, k // 16, 16 * bits)
+    data = np.full((rows, k // 16, 16), 0xEE, np.uint8)  # the padding does not matter
+    data[..., :2 * bits] = np.packbits(one_by_one, axis=-1, bitorder="little")
+    exponent, fraction, bias = {"e2m3": (2, 3, 1), "e3m2": (3, 2, 3), "e2m1": (2, 1, 1)}[name]
+    return data.reshape(rows, k), small_float(codes, exponent, fraction, bias)
+
+
+@pytest.mark.parametrize("a_type, b_type", [("e4m3", "e5m2"), ("e5m2", "e2m1"), ("e2m3", "e3m2"), ("e2m1", "e2m3"), ("e3m2", "e4m3")])
+def test_types_of_f8f6f4(a_type, b_type, tmp_path):
+    code = {"e4m3": 0, "e5m2": 1, "e2m3": 3, "e3m2": 4, "e2m1": 5}
+    rng = np.random.default_rng(len(a_type) + code[b_type])
+    (a, x), (b, y) = narrow_operand(rng, a_type, 128, 64), narrow_operand(rng, b_type, 48, 64)
+    text = ptx("f8f6f4", 128, 48, instruction_descriptor("f8f6f4", 128, 48, code[a_type] << 7 | code[b_type] << 10), [Product(0, False), Product(1, True)])
+    assemble(text, tmp_path)
+    run = testing.simulate(text, None, cores(a, 32), cores(b, 32), np.zeros((128, 16), np.uint32), np.zeros((128, 256), np.uint32),
+                           shared=65536).check()
+    assert np.array_equal(result(run, "f8f6f4", 128, 48, False), x @ y.T)
+
+
+@pytest.mark.parametrize("kind, n", [("f16", 80), ("tf32", 16), ("i8", 32), ("i8", 256)])
+def test_dense(kind, n, tmp_path):
+    _, stored, types, d = KINDS[kind]
+    rng = np.random.default_rng(n)
+    (a, x), (b, y) = operand(rng, kind, 128, 2 * stored), operand(rng, kind, n, 2 * stored)
+    text = ptx(kind, 128, n, instruction_descriptor(kind, 128, n, types, d=d), [Product(0, False), Product(1, True)])
+    assemble(text, tmp_path)
+    run = testing.simulate(text, None, cores(a, 32), cores(b, 32), np.zeros((128, 16), np.uint32), np.zeros((128, 256), np.uint32),
+                           shared=65536).check()
+    assert np.array_equal(result(run, kind, 128, n, False), x @ y.T)
+
+
+def test_scaled_input(tmp_path):
+    """scale-input-d: what D holds counts a quarter in the second product."""
+    rng = np.random.default_rng(8)
+    (a, x), (b, y) = operand(rng, "f16", 128, 32), operand(rng, "f16", 64, 32)
+    text = ptx("f16", 128, 64, instruction_descriptor("f16", 128, 64, KINDS["f16"][2]), [Product(0, False), Product(1, True)])
+    text = text.replace("%p4;\n\ttcgen05.commit", "%p4, 2;\n\ttcgen05.commit")
+    assemble(text, tmp_path)
+    run = testing.simulate(text, None, cores(a, 32), cores(b, 32), np.zeros((128, 16), np.uint32), np.zeros((128, 256), np.uint32),
+                           shared=65536).check()
+    assert np.array_equal(result(run, "f16", 128, 64, False), x[:, :16] @ y[:, :16].T / 4 + x[:, 16:] @ y[:, 16:].T)
 
 
 def test_bad_metadata_is_seen():
