@@ -204,6 +204,12 @@ static bool bound(LinearForm &form, Term term, const Iterations *iterations, uns
   return least && isa<arith::DivUIOp, arith::CeilDivUIOp>(def) && become(LinearForm::of(0));
 }
 
+/// The variable of a loop, or a place in a grid of tiles.
+static bool isCoordinate(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  return argument && isa<scf::ForOp, warp::ForEachTileOp>(argument.getOwner()->getParentOp());
+}
+
 static bool isExtremum(Value value) {
   return isa_and_nonnull<arith::MaxSIOp, arith::MaxUIOp, arith::MinSIOp, arith::MinUIOp>(
       value.getDefiningOp());
@@ -213,7 +219,13 @@ static bool prove(LinearForm form, const Iterations *iterations, unsigned left,
                   Operation *where) {
   while (!form.terms.empty() && left-- > 0) {
     bool changed = false;
-    for (auto [term, coefficient] : form.list()) {
+    // Coordinates first: their bounds name what they count up to, which alone is bounded by a number.
+    SmallVector<std::pair<Term, int64_t>> terms;
+    for (bool coordinates : {true, false})
+      llvm::copy_if(form.list(), std::back_inserter(terms), [&](const auto &term) {
+        return isCoordinate(term.first.value) == coordinates;
+      });
+    for (auto [term, coefficient] : terms) {
       if (isExtremum(term.value)) {
         // The value is one of the two: the claim holds if it does for both; for the one of them that
         // bounds it from the right side one is enough.
