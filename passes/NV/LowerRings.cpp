@@ -302,8 +302,9 @@ struct Lowering {
                                   barrierOf(loc, release->getOperand(0), release.getRing()));
       return success();
     case warp::ReleaseKind::Remote:
-      return release.emitOpError("kind: '")
-             << warp::stringifyReleaseKind(release.getKind()) << "' is not lowered yet";
+      return release.emitOpError("kind 'remote': expected no st.async, which is not lowered; a slot that "
+                                 "another CTA waits for is released to a ring of scope cluster, with "
+                                 "the kind of its last access");
     }
     llvm_unreachable("unknown release kind");
   }

@@ -297,31 +297,35 @@ def integers(m, n, k):
     return a, b, np.full((m, n), -7, np.int32), a.astype(np.int64) @ b.astype(np.int64).T
 
 
+@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("m, n, k, tiles", SHAPES)
-def test_integers(m, n, k, tiles):
+def test_integers(target, m, n, k, tiles):
     a, b, c, wanted = integers(m, n, k)
-    typed(a, b, c, OUT=tl.int32, BM=tiles[0], BN=tiles[1], BK=tiles[2])
+    typed(a, b, c, OUT=tl.int32, BM=tiles[0], BN=tiles[1], BK=tiles[2], target=target)
     assert (c == wanted).all()
-    assert "wgmma.mma_async.sync.aligned.m64n%dk32.s32.s8.s8" % tiles[1] in typed.compile(
+    assert target != "sm_90a" or "wgmma.mma_async.sync.aligned.m64n%dk32.s32.s8.s8" % tiles[1] in typed.compile(
         a, b, c, OUT=tl.int32, BM=tiles[0], BN=tiles[1], BK=tiles[2]).ptx
 
 
+@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("tiles", [(128, 128, 64), (16, 64, 32), (64, 40, 32)])
-def test_integers_through_pointers(tiles):
+def test_integers_through_pointers(target, tiles):
     """Large tiles by wgmma; 16 rows, and 40 columns, which wgmma does not have for integers, by mma.sync."""
     m, n, k = 150, 90, 200
     a, b, c, wanted = integers(m, n, k)
-    typed_pointers[(tl.cdiv(m, tiles[0]), tl.cdiv(n, tiles[1]))](a, b, c, m, n, k, OUT=tl.int32, BM=tiles[0], BN=tiles[1], BK=tiles[2])
+    typed_pointers[(tl.cdiv(m, tiles[0]), tl.cdiv(n, tiles[1]))](a, b, c, m, n, k, OUT=tl.int32, BM=tiles[0], BN=tiles[1], BK=tiles[2],
+                                                                     target=target)
     assert (c == wanted).all()
 
 
+@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("dtype", [np.float16, E4M3, ml_dtypes.float8_e5m2])
 @pytest.mark.parametrize("m, n, k, tiles", SHAPES)
-def test_sums_in_half_precision(dtype, m, n, k, tiles):
+def test_sums_in_half_precision(target, dtype, m, n, k, tiles):
     rng = np.random.default_rng(k)
     a, b = ((rng.standard_normal(shape) / 4).astype(dtype) for shape in ((m, k), (n, k)))
     c = np.full((m, n), np.nan, np.float16)
-    typed(a, b, c, OUT=tl.float16, BM=tiles[0], BN=tiles[1], BK=tiles[2])
+    typed(a, b, c, OUT=tl.float16, BM=tiles[0], BN=tiles[1], BK=tiles[2], target=target)
     assert close(c, a.astype(np.float64) @ b.astype(np.float64).T, 5e-3)
 
 

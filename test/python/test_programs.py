@@ -39,6 +39,18 @@ def test_gemm_without_k(program, name):
     assert not c.any()
 
 
+@pytest.mark.parametrize("m, n, k", [(256, 256, 64), (200, 328, 456), (520, 264, 0)])
+def test_multicast(program, m, n, k):
+    """Two CTAs that send each other half of B: slots come back from both."""
+    rng = np.random.default_rng(m + n + k)
+    a, b = bf16(rng.standard_normal((m, k))), bf16(rng.standard_normal((n, k)))
+    wanted = fp32(a).astype(np.float64) @ fp32(b).astype(np.float64).T
+    for seed in range(20 if k == 64 else 5):
+        c = np.full((m, n), 0x7FC0, np.uint16)
+        run(program("gemm_multicast"), (a, b, c, -(-m // 256), -(-n // 256), -(-k // 64)), seed=seed)
+        assert error(fp32(c), wanted) < 4e-3
+
+
 @pytest.mark.parametrize("folder, causal", [("warp", False), ("warp", True), ("scheduled", False)])
 @pytest.mark.parametrize("batch, length, heads", [(1, 128, 1), (2, 200, 2), (1, 384, 1), (3, 300, 1)])
 def test_attention(folder, causal, batch, length, heads):
