@@ -33,7 +33,8 @@ LogicalResult verifyBox(Operation *op, Type descType, MemDescType view, size_t c
   if (desc.getElementType() != view.getElementType())
     return op->emitOpError("view element type: expected ")
            << desc.getElementType() << ", found " << view.getElementType();
-  if (squeeze(desc.getShape()) != squeeze(view.getShape()))
+  if (squeeze(desc.getShape()) != squeeze(view.getShape()) &&
+      !tileloom::tile::mergesRows(squeeze(desc.getShape()), squeeze(view.getShape())))
     return op->emitOpError("view shape: expected ")
            << shapeText(squeeze(desc.getShape())) << " (the box of " << desc << "), found "
            << shapeText(view.getShape());

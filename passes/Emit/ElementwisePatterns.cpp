@@ -13,6 +13,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <map>
@@ -143,6 +144,46 @@ std::optional<SmallVector<Value>> convertFp8(Operation *op, ValueRange operand,
   return pack(rewriter, loc, result, values);
 }
 
+/// Comparisons of places (thread part + constant, neither negative) with a value: of the constant with
+/// what the value is beyond the thread part. That is one register a row, where the places would be
+/// one a column, which the masks of a loop keep. Saturation gives what too small a value would.
+class PlaceComparison {
+public:
+  PlaceComparison(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {}
+
+  void simplify(Value &a, Value &b) {
+    if (!split(a, b))
+      split(b, a);
+  }
+
+private:
+  bool split(Value &place, Value &other) {
+    auto sum = place.getDefiningOp<arith::AddIOp>();
+    auto noWrap = arith::IntegerOverflowFlags::nsw | arith::IntegerOverflowFlags::nuw;
+    APInt constant;
+    if (!sum || sum.getOverflowFlags() != noWrap || !sum.getType().isInteger(32) ||
+        !matchPattern(sum.getRhs(), m_ConstantInt(&constant)) || constant.isNegative())
+      return false;
+    Value &beyond = known[{other, sum.getLhs()}];
+    if (!beyond)
+      beyond = LLVM::SSubSat::create(builder, loc, other.getType(), other, sum.getLhs());
+    other = beyond;
+    place = sum.getRhs();
+    return true;
+  }
+
+  OpBuilder &builder;
+  Location loc;
+  llvm::DenseMap<std::pair<Value, Value>, Value> known;
+};
+
+bool comparesSigned(Operation *op) {
+  auto compare = dyn_cast<arith::CmpIOp>(op);
+  return compare && !llvm::is_contained({arith::CmpIPredicate::ult, arith::CmpIPredicate::ule,
+                                         arith::CmpIPredicate::ugt, arith::CmpIPredicate::uge},
+                                        compare.getPredicate());
+}
+
 struct ElementwisePattern : TilePattern {
   using TilePattern::TilePattern;
 
@@ -193,6 +234,7 @@ struct ElementwisePattern : TilePattern {
     Type unit = valueType(result.getElementType(), packing);
     SmallVector<unsigned> firsts = firstsOf(op, *layout);
     SmallVector<Value> values;
+    PlaceComparison places(rewriter, loc);
     for (unsigned i = 0; i < registers / packing; ++i) {
       if (packing == 1 && firsts[i] != i) {
         values.push_back(values[firsts[i]]);
@@ -202,6 +244,8 @@ struct ElementwisePattern : TilePattern {
       for (auto [operand, converted] : llvm::zip(op->getOperands(), operands))
         state.operands.push_back(isa<RankedTensorType>(operand.getType()) ? converted[i]
                                                                           : converted[0]);
+      if (comparesSigned(op))
+        places.simplify(state.operands[0], state.operands[1]);
       state.addTypes(unit);
       state.addAttributes(op->getAttrs());
       state.attributes.erase(equalAttrName);

@@ -6,8 +6,8 @@
 // The loop's rings come first, all equally deep, up to the depth at which the copies' latency is
 // hidden several times. What is loaded once for a loop has one slot, and a second one where memory
 // is left: it hides the turn from tile to tile, as the next tile's copy need not wait for the last
-// product that reads this one's. A tile that a role writes for itself has two slots: one is written while a
-// product reads the other.
+// product that reads this one's. A tile that a role writes for itself has two slots: one is written
+// while a product reads the other.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -100,10 +100,11 @@ void giveReplicasSlots(func::FuncOp function) {
   });
 }
 
-/// Shared memory that exchanges between warps will take (nv-assign-scratch): tiles that change their shape, and
-/// tiles that are written through pointers in other pieces than a thread holds of them. A thread has a row of
-/// a tile from tensor memory, but pairs of columns of wgmma's sums: these are rearranged where 16 bytes of narrow elements can
-/// be written at once (nv-assign-layouts compares sectors).
+/// Shared memory that exchanges between warps will take (nv-assign-scratch): tiles that change
+/// their shape, and tiles that are written through pointers in other pieces than a thread holds of
+/// them. A thread has a row of a tile from tensor memory, but pairs of columns of wgmma's sums:
+/// these are rearranged where 16 bytes of narrow elements can be written at once (nv-assign-layouts
+/// compares sectors).
 int64_t exchangeBytes(func::FuncOp function) {
   bool tensorMemory = false, places = false;
   function.walk([&](BufferOp buffer) {
@@ -122,7 +123,8 @@ int64_t exchangeBytes(func::FuncOp function) {
     int64_t bytes = std::max<int64_t>(8, type.getElementTypeBitWidth()) / 8;
     return scatter && bytes <= 2 &&
            bytes * facts->neighbours(scatter.getPointer(), scatter.getOffset(), scatter.getMask(),
-                                     type.getRank() - 1, bytes) == 16;
+                                     type.getRank() - 1, bytes) ==
+               16;
   };
   int64_t total = 0;
   function.walk([&](RoleOp role) {
@@ -162,7 +164,7 @@ LogicalResult planDepths(func::FuncOp function, tile::ScheduleAttr schedule) {
   if (streams.empty())
     return success();
   int64_t fit = (sharedBytes - fixed) / perStage;
-  int64_t depth = std::min(fit, deepestRing), asked = 0;
+  int64_t depth = std::min(fit, streams.size() > 1 ? deepestOfSeveral : deepestRing), asked = 0;
   for (BufferOp buffer : streams)
     asked = std::max(asked, stagesAsked(buffer));
   if (asked) // a wish, not a must
@@ -224,11 +226,14 @@ LogicalResult planTensorMemory(func::FuncOp function) {
 }
 
 /// The registers of an SM, shared so that the roles with products have what they can use. The role
-/// that gathers operands holds what it has in flight.
+/// that gathers operands holds what it has in flight. What remains is the narrow roles': 24 are few
+/// for the addresses of several operands, and of no use to others.
 void planRegisters(func::FuncOp function, tile::ScheduleAttr schedule) {
   SmallVector<RoleOp> wide, narrow, gathering;
   function.walk([&](RoleOp role) {
-    (role.getSymName() == gatherRole ? gathering : role.getWarps() >= 4 ? wide : narrow)
+    (role.getSymName() == gatherRole ? gathering
+     : role.getWarps() >= 4          ? wide
+                                     : narrow)
         .push_back(role);
   });
   if ((narrow.empty() && gathering.empty()) || wide.empty())
@@ -240,18 +245,18 @@ void planRegisters(func::FuncOp function, tile::ScheduleAttr schedule) {
   int64_t least = narrowRegisters;
   for (RoleOp role : narrow)
     role.walk([&](nv::Tcgen05MmaOp) { least = issuerRegisters; });
-  int64_t budget = wideRegisters(groups, least);
+  int64_t budget = wideRegisters(groups, least), gather = 0;
   for (RoleOp role : gathering) {
-    auto [others, own] = gatherRegisters(groups, narrow.empty() ? 0 : least);
-    budget = others;
-    role.setRegisters(own);
+    std::tie(budget, gather) = gatherRegisters(groups, narrow.empty() ? 0 : least);
+    role.setRegisters(gather);
   }
   if (schedule)
     budget = schedule.integer("registers").value_or(budget);
   for (RoleOp role : wide)
     role.setRegisters(budget);
+  int64_t left = registersAtLaunch(groups + 1 + !gathering.empty()) - groups * budget - gather;
   for (RoleOp role : narrow)
-    role.setRegisters(least);
+    role.setRegisters(std::clamp(left / 8 * 8, least, mostRegisters));
 }
 
 struct PlanBuffers : tileloom::warp::impl::WarpPlanBuffersBase<PlanBuffers> {

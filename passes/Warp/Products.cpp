@@ -78,11 +78,11 @@ bool ProductLowering::operandInRegisters(tile::LoadOp load) {
   if (!product || load.getType().getElementTypeBitWidth() != 16)
     return false;
   // What the loop holds at once: sums, operands made in registers, this one. Address arithmetic
-  // and row state take about 35 of the 240 that a thread can have.
-  int64_t available = 205;
-  int64_t held = 0;
+  // and row state take about 35 of what a thread has.
   auto schedule = function->getAttrOfType<tile::ScheduleAttr>(tile::scheduleAttrName);
   int64_t replicas = schedule ? schedule.integer("replicas").value_or(1) : 1;
+  int64_t available = schedule::wideRegisters(replicas) - 35;
+  int64_t held = 0;
   if (schedule && schedule.word("use") == StringRef("pingpong"))
     replicas = 1;
   product->getParentOp()->walk([&](tile::DotOp dot) {

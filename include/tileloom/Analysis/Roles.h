@@ -41,8 +41,10 @@ inline constexpr llvm::StringLiteral equalAttrName = "nv.equal";
 /// On kernels: the extents of the grid, as recipe expressions (docs/recipe.md).
 inline constexpr llvm::StringLiteral gridAttrName = "nv.grid";
 
-/// On arguments that the runtime gives and not the user: bytes of a zeroed workspace.
+/// On arguments that the runtime gives and not the user: bytes of a workspace, as a recipe expression. It
+/// starts zeroed, and kernels leave it so, unless it has the unit attribute `nv.unset`.
 inline constexpr llvm::StringLiteral workspaceAttrName = "nv.workspace";
+inline constexpr llvm::StringLiteral unsetAttrName = "nv.unset";
 
 /// CTAs that a kernel's launch wants on each SM at once (1 without a launch attribute).
 int64_t ctasPerSm(mlir::Operation *function);

@@ -478,3 +478,11 @@ func.func @store_reduce_kind(%s: !nv.memdesc<64x64xi32>, %D: !tile.desc<64x64xi3
   nv.tma.store %s to %D[%i, %i] reduce(umax) : !nv.memdesc<64x64xi32>, !tile.desc<64x64xi32>
   return
 }
+
+// -----
+
+func.func @partial_element(%p: i64, %x: tensor<64x64xbf16>) {
+  // expected-error@+1 {{element type: expected f32 or i32, found 'bf16'}}
+  nv.store_partial %x to %p : tensor<64x64xbf16>
+  return
+}

@@ -201,6 +201,10 @@ func.func @places(%p: i64, %o: tensor<64x64xi32>, %m: tensor<64x64xi1>, %z: tens
   %before = nv.global_atomic add %x to %p[%o] mask(%m : tensor<64x64xi1>) scope(sys) : tensor<64x64xbf16>, tensor<64x64xi32>
   // CHECK: nv.global_atomic cas %{{.*}} to %{{.*}}[%{{.*}}] compare(%{{.*}} : tensor<64x64xi32>) : tensor<64x64xi32>, tensor<64x64xi32>
   %swapped = nv.global_atomic cas %o to %p[%o] compare(%o : tensor<64x64xi32>) : tensor<64x64xi32>, tensor<64x64xi32>
+  // CHECK: nv.store_partial %{{.*}} to %{{.*}} : tensor<64x64xi32>
+  nv.store_partial %o to %p : tensor<64x64xi32>
+  // CHECK: nv.sum_partials %{{.*}} like %{{.*}} count 4 stride 16384 : tensor<64x64xi32>
+  %sum = nv.sum_partials %p like %o count 4 stride 16384 : tensor<64x64xi32>
   // CHECK: nv.memory_fence gpu
   nv.memory_fence gpu
   // CHECK: nv.cp_async %{{.*}}[%{{.*}}] mask(%{{.*}} : tensor<64x64xi1>) to %{{.*}} : tensor<64x64xi32>, <64x64xbf16>

@@ -375,3 +375,57 @@ func.func @combined(%A: !tile.desc<64x64xf32>, %D: !tile.desc<64x64xf32>, %i: i3
   tile.store_reduce add %x to %D[%i, %i] : tensor<64x64xf32>, !tile.desc<64x64xf32>
   return
 }
+
+// -----
+
+// Boxes one above the other: a copy for each, into its rows of the slot.
+// CHECK-LABEL: func.func @boxes
+// CHECK: %[[S:.*]]:2 = warp.slot %{{.*}} {warp.in = "load"}
+// CHECK: %[[UPPER:.*]] = nv.memdesc.slice %[[S]]#0[%c0_i32{{.*}}, %c0_i32{{.*}}] {warp.in = "load"} : <64x64xbf16> -> <32x64xbf16>
+// CHECK: nv.tma.load %{{.*}}[%[[I:.*]], %{{.*}}] to %[[UPPER]]
+// CHECK: %[[LOWER:.*]] = nv.memdesc.slice %[[S]]#0[%c32_i32, %{{.*}}] {warp.in = "load"} : <64x64xbf16> -> <32x64xbf16>
+// CHECK: nv.tma.load %{{.*}}[%[[J:.*]], %{{.*}}] to %[[LOWER]]
+// CHECK: warp.release
+// TMEM-LABEL: func.func @boxes
+func.func @boxes(%A: !tile.desc<32x64xbf16>, %B: !tile.desc<64x64xbf16>, %D: !tile.desc<64x64xf32>, %i: i32, %j: i32) attributes {tile.kernel} {
+  %a = tile.load %A[%i, %i, %j, %i] : !tile.desc<32x64xbf16> -> tensor<64x64xbf16>
+  %b = tile.load %B[%i, %i] : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+  %d = tile.dot %a, %b : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+  tile.store %d to %D[%i, %i] : tensor<64x64xf32>, !tile.desc<64x64xf32>
+  return
+}
+
+// -----
+
+// An operand made by a role of its own out of a tile that the product reads as well: it is copied for each of the two, whose slots are free at
+// different times. The role's reads go to registers, and what it writes is handed to the product.
+// CHECK-LABEL: func.func @halved
+// CHECK: warp.ring released %[[OWN:.*]] :
+// CHECK: warp.buffer : <1 x [64x64xbf16]>
+// CHECK: warp.buffer : <1 x [64x64xbf16]>
+// CHECK: scf.for
+// CHECK-COUNT-2: nv.tma.load {{.*}} {warp.in = "load"}
+// CHECK: %[[T:.*]] = warp.acquire {{.*}} {warp.in = "gather"}
+// CHECK: %[[X:.*]] = nv.local_load {{.*}} {warp.in = "gather"}
+// CHECK-NEXT: warp.release %[[T]] to {{.*}} generic {warp.in = "gather"}
+// CHECK: %[[H:.*]] = arith.mulf %[[X]]
+// CHECK: nv.local_store %[[H]] to {{.*}} {warp.in = "gather"}
+// CHECK: warp.release {{.*}} generic {warp.in = "gather"}
+// CHECK: nv.wgmma {{.*}} {warp.in = "math"}
+// TMEM-LABEL: func.func @halved
+func.func @halved(%A: !tile.desc<64x64xbf16>, %D: !tile.desc<64x64xf32>, %n: i32, %i: i32)
+    attributes {tile.kernel, tile.schedule = #tile.schedule<replicas = 1, operands = "gather">} {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %half = arith.constant dense<0.5> : tensor<64x64xbf16>
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %d = scf.for %k = %c0 to %n step %c64 iter_args(%acc = %zero) -> tensor<64x64xf32> : i32 {
+    %x = tile.load %A[%i, %k] : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+    %h = arith.mulf %x, %half : tensor<64x64xbf16>
+    %t = tile.trans %h : tensor<64x64xbf16> -> tensor<64x64xbf16>
+    %next = tile.dot %x, %t acc(%acc) : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+    scf.yield %next : tensor<64x64xf32>
+  }
+  tile.store %d to %D[%i, %i] : tensor<64x64xf32>, !tile.desc<64x64xf32>
+  return
+}

@@ -74,8 +74,8 @@ func.func @sums() attributes {tile.kernel, tile.schedule = #tile.schedule<use = 
 // A role that issues products has registers for their descriptors; narrow roles share a warpgroup, so all have as many.
 // CHECK-LABEL: func.func @issuer
 // CHECK: warp.role @math warps(4) registers(240)
-// CHECK: warp.role @load warps(1) registers(80)
-// CHECK: warp.role @mma warps(1) registers(80)
+// CHECK: warp.role @load warps(1) registers(240)
+// CHECK: warp.role @mma warps(1) registers(240)
 func.func @issuer(%a: !nv.memdesc<128x64xbf16>, %b: !nv.memdesc<64x64xbf16>, %d: !nv.memdesc<128x64xf32, tmem>)
     attributes {tile.kernel, tile.schedule = #tile.schedule<use = "cooperative">} {
   %true = arith.constant true
