@@ -5,7 +5,8 @@
 // another one's products run. Without turns the replicas drift together: all wait for products, then
 // all compute.
 //
-// All replicas of such a role meet the same iterations: they share its tiles by rows.
+// `warp.turns = "off"` on a loop, or `turns = "off"` of the schedule, leaves the order to them. All
+// replicas of such a role meet the same iterations: they share its tiles by rows.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -80,7 +81,8 @@ struct TakeTurns : tileloom::warp::impl::WarpTakeTurnsBase<TakeTurns> {
   void order(RoleOp role) {
     SmallVector<Issue> issues;
     role.walk([&](scf::ForOp loop) {
-      if (!loop->hasAttr(overlapAttrName) || !hasWork(loop))
+      auto own = loop->getAttrOfType<StringAttr>(turnsAttrName);
+      if (!loop->hasAttr(overlapAttrName) || !hasWork(loop) || (own && own.getValue() == "off"))
         return;
       if (auto issue = issueOf(loop))
         issues.push_back(*issue);

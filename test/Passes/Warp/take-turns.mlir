@@ -100,3 +100,32 @@ func.func @off(%x: tensor<64x64xbf16>, %n: i32) attributes {tile.schedule = #til
   }
   return
 }
+
+// CHECK-LABEL: func.func @loop_off
+// CHECK-NOT: warp.order
+// CHECK: return
+func.func @loop_off(%x: tensor<64x64xbf16>, %n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %zero = arith.constant dense<0.0> : !t
+  %b = warp.buffer : !ab
+  %free = warp.ring released %b : !ab
+  %ready = warp.ring %b : !ab
+  warp.specialize {
+    warp.role @math warps(4) replicas(2) registers(232) {
+      %y = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (!t) : i32 {
+        %s = warp.acquire %ready
+        %v = warp.slot %s : !v
+        %h0 = nv.wgmma %x, %v : tensor<64x64xbf16>, !v -> !t
+        %h = nv.wgmma.wait %h0 pending(0) : !t
+        %e = math.exp2 %h : !t
+        %p = arith.truncf %e : !t to tensor<64x64xbf16>
+        %d0 = nv.wgmma %p, %v acc(%acc) : tensor<64x64xbf16>, !v -> !t
+        %d = nv.wgmma.wait %d0 pending(0) : !t
+        warp.release %s to %free wgmma
+        scf.yield %d : !t
+      } {warp.turns = "off"}
+    }
+  }
+  return
+}
