@@ -204,6 +204,12 @@ static bool bound(LinearForm &form, Term term, const Iterations *iterations, uns
   return least && isa<arith::DivUIOp, arith::CeilDivUIOp>(def) && become(LinearForm::of(0));
 }
 
+/// The variable of a loop, or a place in a grid of tiles.
+static bool isCoordinate(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  return argument && isa<scf::ForOp, warp::ForEachTileOp>(argument.getOwner()->getParentOp());
+}
+
 static bool isExtremum(Value value) {
   return isa_and_nonnull<arith::MaxSIOp, arith::MaxUIOp, arith::MinSIOp, arith::MinUIOp>(
       value.getDefiningOp());
