@@ -219,8 +219,8 @@ static bool dependsOn(Value value, Value source, unsigned depth = 8) {
                       [&](Value operand) { return dependsOn(operand, source, depth - 1); });
 }
 
-/// The order of replacements: what other terms are computed from comes last, so that it cancels where
-/// those are bounded by it; of the others extrema come last, as each makes two claims of one.
+/// The order of replacements: what other terms are computed from comes last, so that it cancels
+/// where those are bounded by it; of the others extrema come last, as each makes two claims of one.
 static SmallVector<std::pair<Term, int64_t>> inOrder(const LinearForm &form) {
   SmallVector<std::pair<Term, int64_t>> terms = form.list(), groups[4], result;
   for (auto &own : terms) {
@@ -287,8 +287,8 @@ bool schedule::isNonNegative(const LinearForm &form, const Iterations *iteration
   return prove(form, iterations, budget) || prove(none, nullptr, budget);
 }
 
-/// Least and greatest element of a tile of positions, or of their quotients and remainders by constants;
-/// none if they may be negative or are not known.
+/// Least and greatest element of a tile of positions, or of their quotients and remainders by
+/// constants; none if they may be negative or are not known.
 static std::optional<std::pair<int64_t, int64_t>> rangeOfElements(Value tile) {
   Operation *def = tile.getDefiningOp();
   if (auto index = dyn_cast_or_null<nv::IndexOp>(def))

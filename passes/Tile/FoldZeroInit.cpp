@@ -52,7 +52,8 @@ bool vanishesOutside(Value operand, scf::ForOp loop) {
     operand = trans.getSource();
   auto load = operand.getDefiningOp<LoadOp>();
   return load && load->getBlock() == loop.getBody() &&
-         load.getCoordinates().size() == cast<DescType>(load.getDesc().getType()).getShape().size() &&
+         load.getCoordinates().size() ==
+             cast<DescType>(load.getDesc().getType()).getShape().size() &&
          llvm::is_contained(load.getCoordinates(), loop.getInductionVar());
 }
 

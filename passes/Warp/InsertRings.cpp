@@ -19,6 +19,7 @@
 #include "dialects/NV/NV.h"
 #include "dialects/Tile/Tile.h"
 #include "dialects/Warp/Warp.h"
+#include "passes/Warp/Boxes.h"
 #include "passes/Warp/CacheHints.h"
 #include "passes/Warp/Products.h"
 #include "passes/Warp/Projection.h"
@@ -233,7 +234,8 @@ private:
     for (auto [source, view] : llvm::zip(tenure.sources, slot.getViews())) {
       builder.setInsertionPoint(source);
       if (auto load = dyn_cast<tile::LoadOp>(source)) {
-        copy(role, load, view, cacheHintOf(load, schedule));
+        for (Operation *op : copyBoxes(builder, load, view, cacheHintOf(load, schedule)))
+          in(role, op);
         kind = ReleaseKind::Tma;
       } else {
         in(role, nv::LocalStoreOp::create(builder, source->getLoc(), source->getOperand(0), view));
@@ -241,32 +243,6 @@ private:
     }
     builder.setInsertionPointAfter(last);
     in(role, ReleaseOp::create(builder, loc, token, tenure.ready, kind));
-  }
-
-  /// A copy for each box: into all of the view, or one above the other into rows of it.
-  void copy(StringAttr role, tile::LoadOp load, Value view, nv::CacheHintAttr hint) {
-    Location loc = load.getLoc();
-    size_t rank = cast<tile::DescType>(load.getDesc().getType()).getShape().size(),
-           count = load.getCoordinates().size() / rank;
-    auto whole = cast<nv::MemDescType>(view.getType());
-    for (size_t box = 0; box < count; ++box) {
-      Value part = view;
-      if (count > 1) {
-        SmallVector<int64_t> shape(whole.getShape());
-        shape[0] /= count;
-        SmallVector<Value> offsets;
-        for (int64_t offset : {static_cast<int64_t>(box) * shape[0], INT64_C(0)}) {
-          offsets.push_back(arith::ConstantIntOp::create(builder, loc, offset, 32));
-          in(role, offsets.back().getDefiningOp());
-        }
-        auto type = nv::MemDescType::get(whole.getContext(), shape, whole.getElementType(),
-                                         whole.getLayout(), whole.getSpace());
-        part = in(role, nv::MemDescSliceOp::create(builder, loc, type, view, offsets));
-      }
-      in(role, nv::TmaLoadOp::create(builder, loc, load.getDesc(),
-                                     load.getCoordinates().slice(box * rank, rank), part, Value(),
-                                     Value(), hint, false));
-    }
   }
 
   /// The using role: the slot before the first use.
