@@ -35,6 +35,29 @@ func.func @deep(%A: !tile.desc<128x64xbf16>, %n: i32) attributes {tile.kernel, t
 
 // -----
 
+// One warpgroup of math leaves registers for the role beside it.
+// CHECK-LABEL: func.func @one_warpgroup
+// CHECK: warp.role @math warps(4) registers(240)
+// CHECK: warp.role @load warps(1) registers(80)
+func.func @one_warpgroup(%n: i32) attributes {tile.kernel, tile.schedule = #tile.schedule<use = "cooperative">} {
+  %ab = warp.buffer : !warp.buffer<1 x [64x64xbf16]>
+  %free = warp.ring released %ab : !warp.buffer<1 x [64x64xbf16]>
+  %ready = warp.ring %ab : !warp.buffer<1 x [64x64xbf16]>
+  warp.specialize {
+    warp.role @math warps(4) {
+      %t = warp.acquire %ready
+      warp.release %t to %free generic
+    }
+    warp.role @load warps(1) {
+      %t = warp.acquire %free
+      warp.release %t to %ready generic
+    }
+  }
+  return
+}
+
+// -----
+
 // expected-error @+1 {{shared memory: need 262144 bytes, have 231424: 8 stages of 32768 and 0 for the rest; 7 stages would fit}}
 func.func @too_deep(%A: !tile.desc<128x64xbf16>, %n: i32) attributes {tile.kernel, tile.schedule = #tile.schedule<stages = 8>} {
   %c0 = arith.constant 0 : i32
