@@ -137,13 +137,14 @@ def wgmma(name, *arguments, family="wgmma", question=None, **options):
 
 
 def make_wgmma(name, n, td, ta, tb, count, a_registers=False, a_major=0, b_major=0, signs=(1, 1), swizzle=0, satfinite=False, scale_d="%p9",
-          base_offset=None, family="wgmma", question=None, start=0):
+          base_offset=None, family="wgmma", question=None, start=0, selector=None):
     """One warpgroup for each of `count` blocks: A of 64 rows in 2 KiB (or 4 registers), B of n rows in n * 32 bytes; both raw.
 
     swizzle: 0 none, 32, 64, 128: the descriptors then read inside a whole pattern, which the raw contents fill.
+    selector: of a sparse A, whose rows of B are twice as long.
     """
     bits = BITS[ta]
-    k = 256 // bits
+    k = 256 // bits * (1 if selector is None else 2)
     half = td == "f16"
     rc = n // 4 if half else n // 2
     a_words, b_words = (512 if a_registers else 4096), 4096 * 4
@@ -168,7 +169,7 @@ def make_wgmma(name, n, td, ta, tb, count, a_registers=False, a_major=0, b_major
 
     def descriptor(register, major, rows, offset):
         if swizzle == 0:
-            leading, stride = (128, 256) if major == 0 else (128 * max(1, rows // (16 * 8 // bits)), 128)
+            leading, stride = (128, 256 if selector is None or register == "%rd10" else 512) if major == 0 else (128 * max(1, rows // (16 * 8 // bits)), 128)
         elif major == 0:
             leading, stride = 16, 8 * swizzle
         else:
@@ -183,16 +184,23 @@ def make_wgmma(name, n, td, ta, tb, count, a_registers=False, a_major=0, b_major
     accumulators = ", ".join(f"%r{30 + i}" for i in range(rc))
     a_text = "{%r20, %r21, %r22, %r23}" if a_registers else "%rd10"
     tail = "" if td == "s32" else f", {signs[0]}, {signs[1]}" + ("" if bits != 16 else f", {b_major}" if a_registers else f", {a_major}, {b_major}")
+    sparse = meta = ""
+    if selector is not None:
+        from .sparse import metadata
+        sparse, meta = ".sp", f", %r24, {selector}"
+        body += "\tmad.lo.u32 %r2, %blk, 128, %thr;\n\tmul.wide.u32 %rd1, %r2, 4;\n\tadd.s64 %rd2, %m, %rd1;\n\tld.global.b32 %r24, [%rd2];\n"
+        codes = metadata(np.random.default_rng(seed + 3), ta, count * 128)
     sat = ".satfinite" if satfinite else ".and.popc" if ta == "b1" else ""
-    body += (f"\twgmma.fence.sync.aligned;\n\twgmma.mma_async.sync.aligned.m64n{n}k{k}{'' if td == 's32' else ''}.{td}.{ta}.{tb}{sat} {{{accumulators}}}, {a_text}, %rd11, {scale_d}{tail};\n"
+    body += (f"\twgmma.fence.sync.aligned;\n\twgmma.mma_async{sparse}.sync.aligned.m64n{n}k{k}.{td}.{ta}.{tb}{sat} {{{accumulators}}}, {a_text}, %rd11{meta}, {scale_d}{tail};\n"
              "\twgmma.commit_group.sync.aligned;\n\twgmma.wait_group.sync.aligned 0;\n")
     body = body.replace(f".{td}.{ta}.{tb}.satfinite", f".satfinite.{td}.{ta}.{tb}") if satfinite else body
     body += "".join(f"\tst.global.b32 [%rd3+{4 * i}], %r{30 + i};\n" for i in range(rc))
-    text = kernel(body, ["x", "y", "z", "out"], ".extern .shared .align 1024 .b8 tile[];\n", extra="\n.maxntid 128, 1, 1")
+    text = kernel(body, ["x", "y", "z", *(["m"] if sparse else []), "out"], ".extern .shared .align 1024 .b8 tile[];\n", extra="\n.maxntid 128, 1, 1")
+    arguments = [a, b, c, *([codes] if sparse else []), out]
     options = dict(grid=count, block=128, shared=16384 + 65536)
     if family == "dots":
-        return Dots(name, family, text, [a, b, c, out], [out], rows=count, **options)
-    return Case(name, family, text, [a, b, c, out], [out], question=question, **options)
+        return Dots(name, family, text, arguments, [out], rows=count, **options)
+    return Case(name, family, text, arguments, [out], question=question, **options)
 
 
 WGMMA_TYPES = ([("f32", "f16", "f16"), ("f16", "f16", "f16"), ("f32", "bf16", "bf16"), ("f32", "tf32", "tf32")] +

@@ -11,6 +11,9 @@
 #include "tileloom/Schedule/Limits.h"
 #include "tileloom/Schedule/ScalarValues.h"
 
+#include "ItemTime.h"
+
+#include "dialects/NV/NV.h"
 #include "dialects/Tile/Tile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -73,17 +76,6 @@ double bytesOf(Type type) {
   return double(tensor.getNumElements()) * tensor.getElementTypeBitWidth() / 8;
 }
 
-/// The norm of order `power`: nearly the largest of `values` (with a negative power the smallest),
-/// and more (less) when others are as large.
-double smooth(double power, ArrayRef<double> values) {
-  double largest = *llvm::max_element(values), sum = 0;
-  if (largest <= 0)
-    return 0;
-  for (double value : values)
-    sum += std::pow(value / largest, power);
-  return largest * std::pow(sum, 1 / power);
-}
-
 class Walk {
 public:
   Walk(func::FuncOp kernel, ArrayRef<std::optional<int64_t>> arguments, const Machine &machine)
@@ -99,6 +91,7 @@ public:
       raster = schedule.integer("raster").value_or(1);
       keep = schedule.word("keep").value_or("");
       reverse = schedule.word("order") == StringRef("reverse");
+      split = schedule.integer("split");
     }
   }
 
@@ -126,45 +119,14 @@ public:
                   outside.pieces * machine.storePiece / (buffers > 1 ? 1.3 : 1) +
                   (outside.products > 0 ? outside.products + machine.copyLatency : 0);
     result.turnClocks = turn;
-    // In turns, one replica multiplies while the other stores.
-    double perTile = takesTurns ? std::max(loops, (loops + turn) / 2) : loops + turn;
-    result.waves = std::ceil(result.tiles / machine.processors);
-    double clocks = result.waves * perTile + (takesTurns ? turn : 0) + machine.launch;
-    double busy = std::clamp<double>(result.tiles, 1, machine.processors);
-    Traffic::Order order{1, 1, double(raster), busy, machine.cacheBytes};
-    if (tiles) {
-      order.columns = std::max(evaluate(tiles.getExtents().back()).value_or(1), 1.0);
-      order.rows = result.tiles / order.columns;
-    }
     result.bytes = traffic.through();
-    if (reverse && traffic.stream() > 0) {
-      result.raster = sectionRows(order, result.stages);
-      order.together = double(result.raster);
-    }
-    if (keep.empty())
-      result.keep = traffic.keep(order);
-    bool keeps = result.keep != Keep::None || (!keep.empty() && keep != "none");
-    double dram = (keeps ? machine.keptGain : 1) *
-                  smooth(-4, {machine.dramBytes, busy * machine.dramBytesPerProcessor});
-    // The last results leave when everything is read.
-    double ends = machine.base + turn / machine.clocksPerMicrosecond;
-    result.microseconds =
-        smooth(3.3, {clocks / machine.clocksPerMicrosecond, traffic.dram(order) / dram + ends,
-                     lines / machine.l2Bytes + ends});
-    return result;
+    TileTime whole{kernel, machine, evaluate, traffic, loops, turn, lines, raster, split, keep, takesTurns, reverse};
+    if (tiles)
+      whole.columns = std::max(evaluate(tiles.getExtents().back()).value_or(1), 1.0);
+    return timeOfItems(whole, result);
   }
 
 private:
-  /// Rows of tiles walked together, longest first, in equal sections: what fits L2, or four rounds of
-  /// the machine while four CTAs share a stream; longer with slots that hide DRAM (14 shapes).
-  int64_t sectionRows(const Traffic::Order &order, int64_t slots) const {
-    double fits = machine.cacheBytes / (2 * traffic.stream()), half = machine.processors / 2;
-    double rounds = std::min(4 * machine.processors / order.columns, half / 2);
-    double together = std::floor(slots > 2 ? half : std::max(fits, rounds));
-    double all = std::max(order.rows, 1.0);
-    return int64_t(std::ceil(all / std::ceil(all / std::clamp(together, 1.0, half))));
-  }
-
   double rows(double whole) const { return takesTurns ? whole : whole / replicas; }
 
   /// A replica counts the slots of the tiles that it leaves out before the first one: all tiles
@@ -377,7 +339,7 @@ private:
       bool special = isa<math::ExpOp, math::Exp2Op, math::LogOp, math::Log2Op, math::TanhOp,
                          math::RsqrtOp, math::SqrtOp, math::SinOp, math::CosOp>(op);
       bool moves = isa<tile::BroadcastOp, tile::ExpandDimsOp, tile::SplatOp, tile::TransOp,
-                       tile::ReshapeOp, tile::IotaOp, arith::ConstantOp>(op);
+                       tile::ReshapeOp, tile::IotaOp, nv::ConcatOp, nv::ExtractOp, arith::ConstantOp>(op);
       bool masks = isa<arith::SelectOp, arith::CmpIOp, arith::AndIOp, arith::OrIOp>(op);
       cost.other += moves || masks ? 0
                                    : count / (special                   ? 16
@@ -408,7 +370,7 @@ private:
   Traffic traffic;
   double lines = 0; // bytes through L2, with what half lines cost
   int64_t replicas = 1, stages = 0, pending = 0, buffers = 1, raster = 1;
-  std::optional<int64_t> piece;
+  std::optional<int64_t> piece, split;
   StringRef keep;
   bool takesTurns = false, reverse = false;
 };

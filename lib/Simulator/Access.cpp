@@ -61,8 +61,10 @@ static void raise(Clock &clock, uint32_t actor, uint32_t epoch) {
 
 void learn(Clocks &c, uint32_t actor, uint32_t epoch, bool proxied, bool tensor) {
   raise(c.seen, actor, epoch);
-  if (proxied)
+  if (proxied) {
     raise(c.proxied, actor, epoch);
+    raise(c.proxiedGlobal, actor, epoch);
+  }
   if (tensor)
     raise(c.tensor, actor, epoch);
 }

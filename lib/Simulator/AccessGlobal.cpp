@@ -58,7 +58,8 @@ void noteGlobal(Warp &w, uint64_t address, uint32_t bytes, Mode mode, const Acto
       }
       bool proxied =
           g.async || !actor.async || g.cluster != c.linear ||
-          (g.actor < w.clocks.proxied.size() && w.clocks.proxied[g.actor] >= g.actorEpoch);
+          (g.actor < w.clocks.proxiedGlobal.size() &&
+           w.clocks.proxiedGlobal[g.actor] >= g.actorEpoch);
       // Words written in part may have been shared fairly by two writers.
       bool fair = (g.partial || !whole) && mode == Mode::Write;
       if ((!ordered || !proxied) && !fair) {

@@ -10,8 +10,13 @@ namespace sim {
 
 uint64_t AsyncQueue::push(AsyncOp op, std::mt19937_64 *random) {
   op.id = next++;
-  // Random delays reach over many turns, so that later copies overtake earlier ones.
-  op.due = round + 1 + (random ? (*random)() % 24 : 0);
+  // Random delays reach over many turns, so that later copies overtake earlier ones; some over very
+  // many.
+  op.due = round + 1;
+  if (random) {
+    uint64_t r = (*random)();
+    op.due += (r >> 8) % (r % 8 ? 24 : 400);
+  }
   ids.insert(op.id);
   uint64_t id = op.id;
   ops.push_back(std::move(op));

@@ -8,7 +8,8 @@
 //   tensor(warp) accesses of the tcgen05 operations that it issued; epoch = sequence number
 //   barrier(i)   accesses of the copies that complete on mbarrier i; epoch = phase + 1
 // A warp knows epoch e of an actor when its clock says so; `proxied` is the same restricted to what
-// a proxy fence has made visible to the asynchronous proxy (PTX ISA 8.9.5).
+// a proxy fence has made visible to the asynchronous proxy in shared memory, `proxiedGlobal` in
+// global memory (PTX ISA 8.9.5).
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILELOOM_LIB_SIMULATOR_CLOCKS_H
@@ -31,11 +32,12 @@ inline void joinInto(Clock &to, const Clock &from) {
 }
 
 struct Clocks {
-  Clock seen, proxied;
+  Clock seen, proxied, proxiedGlobal;
   Clock tensor; // what tcgen05.fence::before_thread_sync has ordered; empty without tensor memory
   void join(const Clocks &other) {
     joinInto(seen, other.seen);
     joinInto(proxied, other.proxied);
+    joinInto(proxiedGlobal, other.proxiedGlobal);
     joinInto(tensor, other.tensor);
   }
   bool empty() const { return seen.empty(); }

@@ -174,7 +174,7 @@ static std::unique_ptr<Cta> makeCta(Cluster &cluster, uint32_t rank, const uint3
     }
     if (g.checks & CheckRaces) {
       w->clocks.seen.assign(size_t(g.actorsPerCta) * g.clusterSize, 0);
-      w->clocks.proxied = w->clocks.seen;
+      w->clocks.proxied = w->clocks.proxiedGlobal = w->clocks.seen;
       w->clocks.seen[w->actor] = 1;
       if (p.usesTensorMemory)
         w->clocks.tensor = w->tensorSeen.seen = w->clocks.proxied;
@@ -254,7 +254,14 @@ void finishCta(Cta &cta) {
       uint64_t word;
       std::memcpy(&word, cta.shared.data() + b.address, 8);
       MbarrierState s;
-      if (unpackMbarrier(word, s) && s.tx != 0)
+      if (!unpackMbarrier(word, s))
+        continue;
+      if (c.checking(CheckStrict) && s.pending != s.expected)
+        add("mbarrier",
+            "mbarrier at " + hex(b.address) + " ends in the middle of a phase: " +
+                describeMbarrier(word),
+            b.initLine);
+      if (s.tx != 0)
         add("transaction-count",
             "mbarrier at " + hex(b.address) + " ends with a transaction count of " +
                 std::to_string(s.tx) + " bytes: " + describeMbarrier(word) +
@@ -264,6 +271,7 @@ void finishCta(Cta &cta) {
   }
   if (cta.tensor)
     checkTensorLeaks(cta);
+  checkRegisterChanges(cta);
 }
 
 } // namespace sim

@@ -1,7 +1,7 @@
 //===- ExecAtomic.cpp - atom and red (PTX ISA 9.7.13.6-8) -----------------===//
 //
 // Read-modify-write of one to four elements. With several host threads, global words are updated by
-// compare-and-swap; the scope of the instruction does not change what happens.
+// compare-and-swap; the scope of the instruction matters to the race check only.
 //
 //===----------------------------------------------------------------------===//
 #include "Access.h"
@@ -15,7 +15,7 @@ namespace {
 
 enum Op : uint32_t { Add, Min, Max, Inc, Dec, And, Or, Xor, Exch, Cas };
 // sub: bits 0-7 op, 8-15 ReduceType, 16-18 state space, bit 19 no result, bit 20 any CTA,
-// bit 21 packed halves, bits 22-23 acquires, releases.
+// bit 21 packed halves, bits 22-23 acquires, releases, bits 24-25 scope.
 constexpr uint32_t NoResult = 1 << 19, AnyCta = 1 << 20, Packed = 1 << 21, Acquires = 1 << 22,
                    Releases = 1 << 23;
 
@@ -60,13 +60,14 @@ template <class T> Step atomic(Warp &w, const Instr &in) {
     uint64_t address = in.e ? w.reg<uint64_t>(in.a)[lane] + uint64_t(in.imm)
                             : uint64_t(w.reg<uint32_t>(in.a)[lane] + uint32_t(in.imm));
     uint64_t progress = w.cluster->progress;
-    bool changed = false, ordered = w.cluster->checking(CheckRaces) && s != Space::Shared;
+    bool changed = false, ordered = w.cluster->checking(CheckRaces);
+    Scope scope = Scope(in.sub >> 24 & 3);
     uint8_t *p = place(w, s, address, sizeof(T) * n, sizeof(T) * n, Mode::Update, int(lane),
                        in.sub & AnyCta);
     if (!p)
       return;
     if (ordered)
-      GlobalOrder::of(*w.cluster->grid).acquire(w, address, !(in.sub & Acquires));
+      GlobalOrder::of(*w.cluster->grid).acquire(w, s, address, scope, !(in.sub & Acquires));
     bool ftz = spaceOf(s, address) == Space::Global;
     for (unsigned k = 0; k < n; ++k) {
       uint64_t b = w.reg<T>(list[k])[lane], c = (in.sub & 0xFF) == Cas ? w.reg<T>(in.c)[lane] : 0;
@@ -75,7 +76,7 @@ template <class T> Step atomic(Warp &w, const Instr &in) {
         w.reg<T>(list[n + k])[lane] = T(old);
     }
     if (ordered)
-      GlobalOrder::of(*w.cluster->grid).release(w, address, !(in.sub & Releases));
+      GlobalOrder::of(*w.cluster->grid).release(w, s, address, scope, !(in.sub & Releases));
     if (!changed)
       w.cluster->progress = progress;
   });
@@ -119,7 +120,7 @@ void decodeAtomic(Decoder &d, bool isRed) {
   }
   int order = d.takeOneOf({"relaxed", "acquire", "release", "acq_rel"});
   d.in.sub |= (order == 1 || order == 3 ? Acquires : 0) | (order >= 2 ? Releases : 0);
-  d.takeOneOf({"cta", "cluster", "gpu", "sys"});
+  d.in.sub |= uint32_t(takeScope(d)) << 24;
   d.take("noftz");
   d.take("L2::cache_hint");
   int op = d.takeOneOf({"add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas"});

@@ -10,6 +10,8 @@
 
 namespace tileloom {
 namespace sim {
+
+void decodeMapFence(Decoder &d); // ExecTensorMap.cpp
 namespace {
 
 enum Kind : uint32_t { Sync, Arrive, RedPopc, RedAnd, RedOr };
@@ -203,24 +205,30 @@ void fenceInitialised(Warp &w) {
   w.initialised.clear();
 }
 
-// sub: bit 0 mbarrier_init, bit 1 at least gpu scope.
+// sub: bit 0 mbarrier_init, bits 1-2 scope.
 Step threadFence(Warp &w, const Instr &in) {
   if (in.sub & 1)
     fenceInitialised(w);
   if (!w.clocks.empty()) {
-    if (in.sub & 2)
-      GlobalOrder::of(*w.cluster->grid).fence(w);
+    if (w.cluster->checking(CheckRaces))
+      GlobalOrder::of(*w.cluster->grid).fence(w, Scope(in.sub >> 1 & 3));
     w.fenced = w.clocks;
     ++w.clocks.seen[w.actor];
   }
   return Step::Next;
 }
-/// What is ordered before the fence becomes visible to the asynchronous proxy. The accesses of the
-/// other lanes of the warp count as the thread's own, which is lenient.
-Step proxyFence(Warp &w, const Instr &) {
-  fenceInitialised(w);
-  if (!w.clocks.empty())
-    joinInto(w.clocks.proxied, w.clocks.seen);
+/// What is ordered before the fence becomes visible to the asynchronous proxy, of global memory
+/// (sub: bit 0), of shared memory (bit 1) or of both. The accesses of the other lanes of the warp
+/// count as the thread's own, which is lenient.
+Step proxyFence(Warp &w, const Instr &in) {
+  if (in.sub & 2)
+    fenceInitialised(w);
+  if (!w.clocks.empty()) {
+    if (in.sub & 1)
+      joinInto(w.clocks.proxiedGlobal, w.clocks.seen);
+    if (in.sub & 2)
+      joinInto(w.clocks.proxied, w.clocks.seen);
+  }
   return Step::Next;
 }
 Step nothing(Warp &, const Instr &) { return Step::Next; }
@@ -275,20 +283,23 @@ void decodeFence(Decoder &d) {
   if (d.take("proxy")) {
     std::string_view kind = d.takeAny();
     proxyAsync = kind == "async" || kind.substr(0, 7) == "async::";
-    proxyOther = kind == "alias" || kind.substr(0, 9) == "tensormap";
+    proxyOther = kind == "alias";
+    if (kind == "tensormap::generic")
+      return decodeMapFence(d);
     if (!proxyAsync && !proxyOther)
       d.fail("unknown proxy '" + std::string(kind) + "'");
-    d.takeOneOf({"global", "shared::cta", "shared::cluster"});
+    int space = d.takeOneOf({"global", "shared::cta", "shared::cluster"});
+    if (proxyAsync)
+      d.in.sub = space < 0 ? 3 : space ? 2 : 1;
   }
   if (d.take("mbarrier_init"))
     d.in.sub |= 1;
   d.takeOneOf({"sc", "acq_rel", "acquire", "release"});
   d.takeOneOf({"sync_restrict::shared::cluster", "sync_restrict::shared::cta"});
-  if (d.takeOneOf({"cta", "cluster", "gpu", "sys"}) >= 2)
-    d.in.sub |= 2;
-  for (size_t i = 0; i < d.operandCount(); ++i)
-    if (d.operand(i).kind == Operand::Address)
-      d.address(d.operand(i));
+  Scope scope = takeScope(d);
+  if (!proxyAsync)
+    d.in.sub |= uint32_t(scope) << 1;
+  d.needOperands(0, 0);
   d.emit(proxyAsync ? proxyFence : proxyOther ? nothing : threadFence, 0, 4);
 }
 
@@ -300,8 +311,8 @@ void registerBarrier(DecodeTable &t) {
   t["membar"] = [](Decoder &d) {
     if (d.has("proxy"))
       return decodeFence(d);
-    if (d.takeOneOf({"cta", "gl", "sys"}) >= 1)
-      d.in.sub |= 2;
+    int scope = d.takeOneOf({"cta", "gl", "sys"});
+    d.in.sub |= uint32_t(scope ? Scope::Gpu : Scope::Cta) << 1;
     d.emit(threadFence, 0, 4);
   };
   t["fence"] = decodeFence;

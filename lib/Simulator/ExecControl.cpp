@@ -23,6 +23,28 @@ Step sleep(Warp &w, const Instr &in) {
 
 /// PTX ISA 9.7.19.5. The pool of a CTA is what the launch allotted: registers given up by .dec are
 /// taken by .inc, which waits for them.
+/// All warps of a warpgroup execute the same setmaxnreg, and none the next one before all have (PTX
+/// ISA 9.7.19.5). Triton's kernels run, in which warps have the same one in different places, and go
+/// on to the next at their own pace.
+void noteRegisterChange(Warp &w, const Instr &in) {
+  w.registerChanges.push_back(&in);
+  if (!w.cluster->checking(CheckBarriers))
+    return;
+  size_t number = w.registerChanges.size(), first = w.id & ~3u;
+  for (size_t i = first; i < first + 4 && i < w.cta->warps.size(); ++i) {
+    const Warp &other = *w.cta->warps[i];
+    std::string name = "warp " + std::to_string(other.id) + " of the warpgroup ";
+    const Instr *its =
+        other.registerChanges.size() >= number ? other.registerChanges[number - 1] : nullptr;
+    if (its && (its->imm != in.imm || its->sub != in.sub))
+      report(w, "setmaxnreg",
+             name + "has executed the setmaxnreg at line " +
+                 std::to_string(its->line) + " instead; all four must execute the same");
+    else if (w.cluster->checking(CheckStrict) && other.registerChanges.size() + 1 < number)
+      report(w, "setmaxnreg", name + "has not executed the setmaxnreg before this one yet");
+  }
+}
+
 Step setMaxRegisters(Warp &w, const Instr &in) {
   uint32_t want = uint32_t(in.imm), have = w.maxRegisters;
   uint32_t &pool = w.cta->registerPool;
@@ -52,10 +74,29 @@ Step setMaxRegisters(Warp &w, const Instr &in) {
     madeEvent(*w.cluster);
   }
   w.maxRegisters = want;
+  noteRegisterChange(w, in);
   return Step::Next;
 }
 
 } // namespace
+
+void checkRegisterChanges(Cta &cta) {
+  if (!cta.cluster->checking(CheckBarriers))
+    return;
+  for (size_t i = 0; i < cta.warps.size(); ++i) {
+    const Warp &w = *cta.warps[i], &first = *cta.warps[i & ~size_t(3)];
+    size_t mine = w.registerChanges.size(), its = first.registerChanges.size();
+    if (mine == its)
+      continue;
+    Finding f = findingAt(w, "setmaxnreg",
+                          "warps " + std::to_string(first.id) + " and " + std::to_string(w.id) +
+                              " of a warpgroup have executed " + std::to_string(its) + " and " +
+                              std::to_string(mine) + " setmaxnregs; all four must execute the same");
+    f.line = (mine > its ? w : first).registerChanges[std::min(mine, its)]->line;
+    f.source.clear();
+    cta.cluster->report(f);
+  }
+}
 
 void registerControl(DecodeTable &t) {
   t["trap"] = [](Decoder &d) { d.emit(trap, FlagTrap); };

@@ -23,6 +23,9 @@ struct Response {
 Step tryCancel(Warp &w, const Instr &in) {
   Grid &g = *w.cluster->grid;
   int64_t barrierOffset = w.program->lists[in.list];
+  if (w.cta->cancelRefused)
+    report(w, "cluster-launch",
+           "try_cancel by a CTA that has seen an earlier one refused: its result is undefined");
   eachLane(w.active, [&](unsigned lane) {
     uint32_t address = uint32_t(addressAt(w, in.a, in.imm, in.sub & 2, lane));
     uint32_t mbar = uint32_t(addressAt(w, in.b, barrierOffset, in.sub & 4, lane));
@@ -34,6 +37,7 @@ Step tryCancel(Warp &w, const Instr &in) {
     Response r = {{0, 0, 0}, 0};
     uint64_t next = g.next->fetch_add(1);
     if (next < g.clusters) {
+      next = g.clusterAt(next);
       const Dim3 &n = g.launch.grid, &s = g.launch.cluster;
       uint64_t nx = n.x / s.x, ny = n.y / s.y;
       r = {{uint32_t(next % nx) * s.x, uint32_t(next / nx % ny) * s.y,
@@ -64,6 +68,7 @@ Step isCanceled(Warp &w, const Instr &in) {
   uint32_t result = 0;
   for (unsigned i = 0; i < 32; ++i)
     result |= uint32_t(r[i].canceled == 1) << i;
+  w.cta->cancelRefused |= (result & w.active) != w.active;
   setPredicate(w, in.d, result);
   return Step::Next;
 }

@@ -14,11 +14,12 @@ namespace tileloom {
 namespace sim {
 
 bool decodeMmaSmall(Decoder &d, unsigned m, unsigned k); // ExecMatrixSmall.cpp
+void decodeMmaSparse(Decoder &d, bool ordered);          // ExecMatrixSparse.cpp
 
 namespace {
 
 // sub: bits 0-2 matrices, bit 3 trans, bit 4 wide address, bit 5 generic space, bit 6 any CTA,
-// bits 8-9 shape (0 m8n8.b16, 1 m16n16.b8 / m16n8.b8, 2 m8n16 from b6, 3 m8n16 from b4).
+// bits 8-9 shape (0 m8n8.b16, 1 m16n16.b8 / m16n8.b8, 2 m8n16), bits 12-14 bits of packed elements.
 constexpr uint32_t Trans = 8, Wide = 16, Generic = 32, AnyCta = 64;
 
 uint8_t *rowAddress(Warp &w, const Instr &in, unsigned lane, unsigned bytes, Mode mode) {
@@ -55,22 +56,30 @@ Step loadMatrix(Warp &w, const Instr &in) {
   return Step::Next;
 }
 
-Step loadMatrixBytes(Warp &w, const Instr &in) { // m16n16.b8.trans
-  unsigned n = in.sub & 7;
+/// m16n16.trans and m8n16: bytes, or elements of 4 or 6 bits (16 in the first 8 or 12 bytes of a
+/// row) that get the low bits of a byte each; where they go in it is in figures of PTX only, CUTLASS
+/// says it in words (mma_traits_sm120.hpp, fp4_shift_A).
+Step loadMatrixBytes(Warp &w, const Instr &in) {
+  unsigned n = in.sub & 7, unpack = in.sub >> 12 & 7;
+  bool wide = (in.sub >> 8 & 3) == 1;
+  unsigned count = wide ? 16 : 8, registers = wide ? 2 : 1;
   const int32_t *list = w.program->lists.data() + in.list;
   for (unsigned i = 0; i < n; ++i) {
     uint8_t rows[16][16] = {};
-    for (unsigned r = 0; r < 16; ++r)
-      if (const uint8_t *p = rowAddress(w, in, 16 * i + r, 16, Mode::Read))
-        std::memcpy(rows[r], p, 16);
-    for (unsigned q = 0; q < 2; ++q)
+    for (unsigned r = 0; r < count; ++r)
+      if (const uint8_t *p = rowAddress(w, in, count * i + r, 16, Mode::Read))
+        for (unsigned e = 0; e < 16; ++e) {
+          unsigned bit = e * unpack, pair = p[bit / 8] | p[bit / 8 + 1] << 8;
+          rows[r][e] = unpack ? uint8_t(pair >> bit % 8 & ((1u << unpack) - 1)) : p[e];
+        }
+    for (unsigned q = 0; q < registers; ++q)
       for (unsigned t = 0; t < 32; ++t) {
         uint32_t v = 0;
         for (unsigned b = 0; b < 4; ++b) {
-          Coord at = ldmatrixM16N16(t, q, b);
+          Coord at = wide ? ldmatrixM16N16(t, q, b) : ldmatrixM8N16(t, b);
           v |= uint32_t(rows[at.row][at.col]) << (8 * b);
         }
-        w.reg<uint32_t>(list[2 * i + q])[t] = v;
+        w.reg<uint32_t>(list[registers * i + q])[t] = v;
       }
   }
   return Step::Next;
@@ -125,13 +134,16 @@ void decodeMatrixMemory(Decoder &d, bool load) {
     d.in.sub |= AnyCta;
   else if (!d.take("shared") && !d.take("shared::cta"))
     d.in.sub |= Generic;
-  bool narrow = d.take("b8x16");
+  bool unpacked = d.take("b8x16");
+  int format = d.takeOneOf({"b4x16_p64", "b6x16_p32"});
   Ty t = d.takeType();
   if (shape < 0 || count < 0)
     d.fail("shape or count is missing");
-  if (narrow || shape == 3)
-    d.fail("ldmatrix of 4- and 6-bit elements is not supported");
-  if (shape && (t != Ty::B8 || !trans || (load ? shape != 1 : shape != 2)))
+  if (unpacked != (format >= 0) || (unpacked && (!load || (shape != 1 && shape != 3))))
+    d.fail("elements of 4 and 6 bits need ldmatrix.m16n16.trans or .m8n16, with .b8x16.b4x16_p64 or "
+           ".b8x16.b6x16_p32");
+  if (shape == 3 ? !unpacked || trans
+                 : shape && ((!unpacked && t != Ty::B8) || !trans || (load ? shape != 1 : shape != 2)))
     d.fail("b8 needs " + std::string(load ? "ldmatrix.m16n16.trans" : "stmatrix.m16n8.trans"));
   d.needOperands(2, 2);
   const Operand &regs = d.operand(load ? 0 : 1);
@@ -139,7 +151,9 @@ void decodeMatrixMemory(Decoder &d, bool load) {
   d.in.a = a.slot;
   d.in.imm = a.offset;
   unsigned n = 1u << count;
-  d.in.sub |= n | (trans ? Trans : 0) | (a.wide ? Wide : 0) | (shape ? 1u << 8 : 0);
+  d.in.sub |= n | (trans ? Trans : 0) | (a.wide ? Wide : 0) |
+              (shape == 3 ? 2u << 8 : shape ? 1u << 8 : 0) |
+              (format < 0 ? 0 : format ? 6u : 4u) << 12;
   if (load)
     d.defList(regs, Ty::B32);
   else
@@ -147,7 +161,7 @@ void decodeMatrixMemory(Decoder &d, bool load) {
   unsigned want = n * (shape == 1 ? 2 : 1);
   if (d.in.count != want)
     d.fail("found " + std::to_string(d.in.count) + " registers, needed " + std::to_string(want));
-  d.emit(!load ? storeMatrix : shape == 1 ? loadMatrixBytes : loadMatrix, FlagAligned, 4);
+  d.emit(!load ? storeMatrix : shape ? loadMatrixBytes : loadMatrix, FlagAligned, 4);
 }
 
 /// Hopper has no fp8 mma.sync: what a driver makes of one converts the elements to f16, which holds
@@ -241,10 +255,11 @@ Step mma(Warp &w, const Instr &in) {
 }
 
 void decodeMmaSync(Decoder &d) {
+  int sparse = d.takeOneOf({"sp", "sp::ordered_metadata"});
   d.take("sync");
   d.take("aligned");
-  if (d.has("sp") || d.has("sp::ordered_metadata"))
-    d.fail("sparse mma is not supported");
+  if (sparse >= 0)
+    return decodeMmaSparse(d, sparse == 1);
   std::string_view shape = d.takeAny();
   unsigned m = 0, n = 0, k = 0;
   if (std::sscanf(std::string(shape).c_str(), "m%un%uk%u", &m, &n, &k) != 3 ||

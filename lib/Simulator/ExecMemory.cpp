@@ -14,7 +14,8 @@ namespace sim {
 namespace {
 
 // sub: bits 0-7 element bytes, 8-15 register bytes, bit 16 sign-extend, bit 17 any CTA (cluster),
-// bit 18 strong (volatile, relaxed, acquire, release), bit 19 acquire, bit 20 release.
+// bit 18 strong (volatile, relaxed, acquire, release), bit 19 acquire, bit 20 release, bits 21-22
+// scope.
 constexpr uint32_t SignExtend = 1 << 16, AnyCta = 1 << 17, Strong = 1 << 18, Acquire = 1 << 19,
                    Release = 1 << 20;
 
@@ -44,7 +45,8 @@ template <Space S, bool Wide> Step load(Warp &w, const Instr &in) {
   eachLane(w.active, [&](unsigned lane) {
     uint64_t address = addressOf<Wide>(w, in, lane);
     if (in.sub & Strong && w.cluster->checking(CheckRaces))
-      GlobalOrder::of(*w.cluster->grid).acquire(w, address, !(in.sub & Acquire));
+      GlobalOrder::of(*w.cluster->grid)
+          .acquire(w, S, address, Scope(in.sub >> 21 & 3), !(in.sub & Acquire));
     const uint8_t *p = place(w, S, address, bytes * n, bytes * n,
                              in.sub & Strong ? Mode::StrongRead : Mode::Read, int(lane), anyCta);
     static const uint8_t zeros[64] = {0};
@@ -71,7 +73,8 @@ template <Space S, bool Wide> Step store(Warp &w, const Instr &in) {
       return;
     std::memcpy(p, value, size_t(bytes) * n);
     if (in.sub & Strong && w.cluster->checking(CheckRaces))
-      GlobalOrder::of(*w.cluster->grid).release(w, address, !(in.sub & Release));
+      GlobalOrder::of(*w.cluster->grid)
+          .release(w, S, address, Scope(in.sub >> 21 & 3), !(in.sub & Release));
   });
   return Step::Next;
 }
@@ -126,7 +129,7 @@ void loadStore(Decoder &d, bool isLoad) {
     d.in.sub |= Strong | Acquire;
   if (d.take("release"))
     d.in.sub |= Strong | Release;
-  d.takeOneOf({"cta", "cluster", "gpu", "sys"});
+  d.in.sub |= uint32_t(takeScope(d)) << 21;
   d.takeOneOf({"ca", "cg", "cs", "lu", "cv", "wb", "wt"});
   d.take("nc");
   d.take("unified");

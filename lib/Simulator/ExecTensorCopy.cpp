@@ -39,10 +39,26 @@ void queueTensor(Warp &w, const char *what, uint64_t cycles, std::function<void(
 
 namespace {
 
-// sub: bits 0-3 shape, bits 4-5 cta_group; a: tensor address, b: descriptor.
+/// 16 bytes of shared memory as they go to tensor memory; `unpack` bits of an element (4, 6): the
+/// first 8 or 12 bytes hold 16 elements, of which each gets a byte (PTX ISA 9.7.16.9.1, figures
+/// only), where the products look for it (Packing::Tmem4).
+void unpackChunk(const uint8_t *from, unsigned unpack, uint8_t *to) {
+  if (!unpack) {
+    std::memcpy(to, from, 16);
+    return;
+  }
+  for (unsigned i = 0; i < 16; ++i) {
+    unsigned bit = i * unpack, pair = from[bit / 8] | from[bit / 8 + 1] << 8;
+    unsigned element = pair >> bit % 8 & ((1u << unpack) - 1);
+    to[i] = uint8_t(unpack == 4 ? element << 2 : element);
+  }
+}
+
+// sub: bits 0-3 shape, bits 4-5 cta_group, bits 6-8 bits of packed elements; a: tensor address, b:
+// descriptor.
 Step copy(Warp &w, const Instr &in) {
   TmemCopyShape shape = TmemCopyShape(in.sub & 15);
-  uint32_t group = in.sub >> 4;
+  uint32_t group = in.sub >> 4 & 3, unpack = in.sub >> 6;
   tensorGroup(w, group);
   unsigned lane = w.firstLane();
   uint32_t address = w.reg<uint32_t>(in.a)[lane] + uint32_t(in.imm);
@@ -86,31 +102,58 @@ Step copy(Warp &w, const Instr &in) {
         continue;
       TensorMemory &t = tensorOf(*cta);
       for (uint32_t r = 0; r < rows; ++r)
-        for (uint32_t at = 0; at < rowBytes; at += 4)
+        for (uint32_t at = 0; at < rowBytes; at += 16) {
+          uint8_t chunk[16];
+          unpackChunk(cta->shared.data() + elementAddress(desc, Major::K, 1, r, at), unpack, chunk);
           for (uint32_t i = 0; i < tmemCopyCopies(shape); ++i)
-            std::memcpy(&t.word(tmemCopyLane(shape, r, i, address >> 16), (column + at / 4) % 512),
-                        cta->shared.data() + elementAddress(desc, Major::K, 1, r, at & ~15u) +
-                            (at & 15),
-                        4);
+            for (uint32_t word = 0; word < 4; ++word)
+              std::memcpy(&t.word(tmemCopyLane(shape, r, i, address >> 16),
+                                  (column + at / 4 + word) % 512),
+                          chunk + 4 * word, 4);
+        }
     }
   });
   return Step::Next;
 }
 
+// PTX says in words only that 32-byte rows move "down, except the last": taken as towards lane 0 in
+// each quarter of the lanes, lane i receives lane i + 1 (UNVERIFIED; 4x256b fills the four last ones).
 Step shift(Warp &w, const Instr &in) {
   tensorGroup(w, in.sub);
-  uint32_t address = w.reg<uint32_t>(in.a)[w.firstLane()] + uint32_t(in.imm), column = address & 0xFFFF;
-  if (!tensorColumns(w, *w.cta, column, 8, "tcgen05.shift"))
+  uint32_t address = w.reg<uint32_t>(in.a)[w.firstLane()] + uint32_t(in.imm),
+           column = address & 0xFFFF;
+  if (address >> 16 & 31) {
+    report(w, "tensor-address",
+           "tcgen05.shift at lane " + std::to_string(address >> 16) + "; a multiple of 32 is needed");
+    return Step::Next;
+  }
+  Cta *peer = in.sub == 2 ? pairOf(w) : nullptr;
+  if (in.sub == 2 && !peer)
     return Step::Next;
   ++w.tensorSequence;
+  Actor actor = tensorStream(w, "tcgen05.shift");
+  for (Cta *cta : {w.cta, peer}) {
+    if (!cta)
+      continue;
+    if (!tensorColumns(w, *cta, column, 8, "tcgen05.shift"))
+      return Step::Next;
+    for (uint32_t lane = 0; lane < 128; ++lane) {
+      if (lane % 32)
+        noteTensor(w, *cta, lane, column, 8, Mode::Read, actor);
+      if (lane % 32 != 31)
+        noteTensor(w, *cta, lane, column, 8, Mode::Write, actor);
+    }
+  }
   Cta *own = w.cta;
-  // "Down" is taken as towards lane 0: lane i receives lane i + 1 (PTX shows no figure in text).
   queueTensor(w, "tcgen05.shift", 16, [=] {
-    TensorMemory &t = tensorOf(*own);
-    for (uint32_t q = 0; q < 4; ++q)
-      for (uint32_t lane = 0; lane < 31; ++lane)
-        for (uint32_t c = 0; c < 8; ++c)
-          t.word(32 * q + lane, column + c) = t.word(32 * q + lane + 1, column + c);
+    for (Cta *cta : {own, peer}) {
+      if (!cta || cta->done)
+        continue;
+      TensorMemory &t = tensorOf(*cta);
+      for (uint32_t lane = 0; lane < 127; ++lane)
+        for (uint32_t c = 0; c < 8 && lane % 32 != 31; ++c)
+          t.word(lane, column + c) = t.word(lane + 1, column + c);
+    }
   });
   return Step::Next;
 }
@@ -166,8 +209,10 @@ void decodeCommit(Decoder &d, uint32_t group) {
 void decodeCopy(Decoder &d, uint32_t group) {
   int shape = d.takeOneOf({"128x256b", "128x128b", "4x256b", "64x128b", "32x128b"});
   int cast = d.takeOneOf({"warpx2::02_13", "warpx2::01_23", "warpx4"});
-  if (d.has("b8x16"))
-    d.fail("tcgen05.cp with decompression is not supported");
+  bool unpacked = d.take("b8x16");
+  int format = d.takeOneOf({"b4x16_p64", "b6x16_p32"});
+  if (unpacked != (format >= 0))
+    d.fail("tcgen05.cp to .b8x16 is from .b4x16_p64 or .b6x16_p32");
   if (shape < 0 || (shape < 3 && cast >= 0) || (shape == 3 && (cast < 0 || cast > 1)) ||
       (shape == 4 && cast != 2))
     d.fail("unknown shape or multicast of tcgen05.cp");
@@ -180,7 +225,7 @@ void decodeCopy(Decoder &d, uint32_t group) {
   d.in.a = a.slot;
   d.in.imm = a.offset;
   d.in.b = d.use(d.operand(1), Ty::B64);
-  d.in.sub = uint32_t(s) | group << 4;
+  d.in.sub = uint32_t(s) | group << 4 | (format < 0 ? 0 : format ? 6u : 4u) << 6;
   d.emit(copy, 0, 4);
 }
 

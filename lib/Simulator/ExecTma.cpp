@@ -1,7 +1,7 @@
 //===- ExecTma.cpp - Tensor copies and tensor maps ------------------------===//
 //
-// cp.async.bulk.tensor loads, stores and reductions (PTX ISA 9.7.9.25.5), tensormap.replace
-// (9.7.9.26) and tensormap.cp_fenceproxy (9.7.13.16), over the TensorMap and BoxWalk engines.
+// cp.async.bulk.tensor loads, stores and reductions (PTX ISA 9.7.9.25.5), over the TensorMap and
+// BoxWalk engines.
 //
 //===----------------------------------------------------------------------===//
 #include "Bulk.h"
@@ -11,6 +11,10 @@
 
 namespace tileloom {
 namespace sim {
+
+/// ExecTensorMap.cpp: reads a tensor map; false (reported) if there is no good one.
+bool readMap(Warp &w, uint64_t address, TensorMap &map, int lane);
+
 namespace {
 
 // sub: bit 0 load, bit 1 multicast, bit 2 gather/scatter, bit 3 cta_group 2, bit 4 reduce,
@@ -18,23 +22,6 @@ namespace {
 // a map, b shared, c mbar, e mask; list: coordinates, then offsets of map, smem and mbar.
 constexpr uint32_t Load = 1, Multicast = 2, Gather = 4, Pair = 8, Reducing = 16, SmemWide = 1 << 9,
                    MbarWide = 1 << 10, MapWide = 1 << 11;
-
-uint64_t at(Warp &w, int32_t slot, int64_t offset, bool wide, unsigned lane) {
-  return wide ? w.reg<uint64_t>(slot)[lane] + uint64_t(offset)
-              : w.reg<uint32_t>(slot)[lane] + uint32_t(offset);
-}
-
-bool readMap(Warp &w, uint64_t address, TensorMap &map, int lane) {
-  // Kernel parameters are named by their offset, or generically after cvta.param.
-  Space s = address < w.cluster->grid->parameters.size() ? Space::Param : Space::Generic;
-  const uint8_t *blob = place(w, s, address, tensorMapBytes, 64, Mode::StrongRead, lane);
-  if (!blob)
-    return false;
-  Error e = decode(blob, map);
-  if (!e.empty())
-    report(w, "tensor-map", "tensor map at " + hex(address) + ": " + e, lane);
-  return e.empty();
-}
 
 struct Chunk {
   uint8_t *global;
@@ -92,7 +79,7 @@ Step tensorCopy(Warp &w, const Instr &in) {
     for (unsigned i = 0; i < rank; ++i)
       coords[i] = w.reg<int32_t>(list[i])[lane];
     TensorMap map;
-    if (!readMap(w, at(w, in.a, offsets[0], in.sub & MapWide, lane), map, int(lane)))
+    if (!readMap(w, addressAt(w, in.a, offsets[0], in.sub & MapWide, lane), map, int(lane)))
       return;
     if (!(in.sub & Gather) && map.rank != rank) {
       report(w, "tensor-map",
@@ -101,7 +88,7 @@ Step tensorCopy(Warp &w, const Instr &in) {
              int(lane));
       return;
     }
-    uint32_t shared = uint32_t(at(w, in.b, offsets[1], in.sub & SmemWide, lane));
+    uint32_t shared = uint32_t(addressAt(w, in.b, offsets[1], in.sub & SmemWide, lane));
     BoxWalk walk;
     BoxDirection direction = isLoad ? BoxDirection::Load : BoxDirection::Store;
     Error e = in.sub & Gather ? prepareGather4(map, coords, shared & 0xFFFFFF, direction, walk)
@@ -160,7 +147,7 @@ Step tensorCopy(Warp &w, const Instr &in) {
       });
       return;
     }
-    uint32_t mbar = uint32_t(at(w, in.c, offsets[2], in.sub & MbarWide, lane));
+    uint32_t mbar = uint32_t(addressAt(w, in.c, offsets[2], in.sub & MbarWide, lane));
     uint32_t mask = in.sub & Multicast ? w.reg<uint16_t>(in.e)[lane] : 0;
     auto targets = loadTargets(w, shared, total, 1, mbar, in.sub & Multicast, mask,
                                in.sub & Pair ? 2 : 1, int(lane), what);
@@ -192,62 +179,6 @@ Step tensorCopy(Warp &w, const Instr &in) {
     }
   });
   return Step::Next;
-}
-
-//===----------------------------------------------------------------------===//
-// tensormap.replace and tensormap.cp_fenceproxy
-//===----------------------------------------------------------------------===//
-
-// sub: bits 0-7 field, 8-15 ordinal, bit 16 shared, bit 17 wide address, bit 18 64-bit value.
-Step replace(Warp &w, const Instr &in) {
-  eachLane(w.active, [&](unsigned lane) {
-    uint64_t address = at(w, in.a, in.imm, in.sub & 1 << 17, lane);
-    Space s = in.sub & 1 << 16 ? Space::Shared : Space::Generic;
-    uint8_t *blob = place(w, s, address, tensorMapBytes, 64, Mode::Update, int(lane));
-    if (!blob)
-      return;
-    uint64_t value = in.sub & 1 << 18 ? w.reg<uint64_t>(in.b)[lane] : w.reg<uint32_t>(in.b)[lane];
-    Error e = replaceField(blob, TmaField(in.sub & 0xFF), in.sub >> 8 & 0xFF, value);
-    if (!e.empty())
-      report(w, "tensor-map", "tensormap.replace: " + e, int(lane));
-  });
-  return Step::Next;
-}
-
-Step copyFenced(Warp &w, const Instr &in) {
-  unsigned lane = w.firstLane(); // the warp copies once
-  int64_t srcOffset = w.program->lists[in.list];
-  const uint8_t *from = place(w, Space::Shared, at(w, in.b, srcOffset, in.sub & 2, lane),
-                              tensorMapBytes, 64, Mode::Read, int(lane));
-  uint8_t *to = place(w, Space::Global, w.reg<uint64_t>(in.a)[lane] + uint64_t(in.imm),
-                      tensorMapBytes, 64, Mode::Update, int(lane));
-  if (from && to)
-    std::memcpy(to, from, tensorMapBytes);
-  return Step::Next;
-}
-
-void decodeReplace(Decoder &d) {
-  d.take("tile");
-  int field = d.takeOneOf({"global_address", "rank", "box_dim", "global_dim", "global_stride",
-                           "element_stride", "elemtype", "interleave_layout", "swizzle_mode",
-                           "swizzle_atomicity", "fill_mode"});
-  if (field < 0)
-    d.fail("tensormap.replace without a known field");
-  bool shared = d.take("shared::cta");
-  d.take("global");
-  if (!d.take("b1024"))
-    d.fail("tensormap.replace needs .b1024");
-  Ty t = d.needType();
-  bool indexed = field >= 2 && field <= 5;
-  d.needOperands(indexed ? 3 : 2, indexed ? 3 : 2);
-  Decoder::Address a = d.address(d.operand(0));
-  d.in.a = a.slot;
-  d.in.imm = a.offset;
-  int64_t ordinal = indexed ? d.needImmediate(d.operand(1), "the ordinal") : 0;
-  d.in.b = d.use(d.operand(indexed ? 2 : 1), t);
-  d.in.sub = uint32_t(field) | uint32_t(ordinal) << 8 | (shared ? 1u << 16 : 0) |
-             (a.wide ? 1u << 17 : 0) | (bytesOf(t) == 8 ? 1u << 18 : 0);
-  d.emit(replace, 0, 4);
 }
 
 } // namespace
@@ -296,28 +227,6 @@ void decodeTensorCopy(Decoder &d, bool reduce) {
   if (reduce)
     d.program.usesGlobalAtomics = true;
   d.emit(tensorCopy, 0, 8);
-}
-
-void registerTensorMap(DecodeTable &t) {
-  t["tensormap"] = [](Decoder &d) {
-    if (d.take("replace"))
-      return decodeReplace(d);
-    if (!d.take("cp_fenceproxy"))
-      d.fail("unknown tensormap instruction");
-    while (!d.takeAny().empty()) {
-    }
-    d.needOperands(3, 3);
-    Decoder::Address a = d.address(d.operand(0)), b = d.address(d.operand(1));
-    if (d.needImmediate(d.operand(2), "the size") != 128 || !a.wide)
-      d.fail("tensormap.cp_fenceproxy copies 128 bytes to a 64-bit address");
-    d.in.a = a.slot;
-    d.in.imm = a.offset;
-    d.in.b = b.slot;
-    d.in.sub = b.wide ? 2 : 0;
-    d.in.list = uint32_t(d.program.lists.size());
-    d.program.lists.push_back(int32_t(b.offset));
-    d.emit(copyFenced, FlagAligned, 8);
-  };
 }
 
 } // namespace sim

@@ -76,11 +76,13 @@ void execute(Cta &cta, unsigned group, WgmmaOp &op) {
                      s.aBytes)) {
     return; // reported when it was issued
   }
-  if (!gather(cta, op.bDescriptor, p.transB ? Major::MN : Major::K, bytes, p.n, p.k, s.bBytes))
+  if (!gather(cta, op.bDescriptor, p.transB ? Major::MN : Major::K, bytes, p.n, p.kB, s.bBytes))
     return;
   if (!p.binary) {
     s.a.load(p.a, Packing::Container, s.aBytes.data(), rowBytes, 64, p.k, p.negateA);
-    s.b.load(p.b, Packing::Container, s.bBytes.data(), rowBytes, p.n, p.k, p.negateB);
+    s.b.load(p.b, Packing::Container, s.bBytes.data(), p.kB * bytes, p.n, p.kB, p.negateB);
+    if (p.sparse)
+      s.a.spread(op.places.data());
   }
   s.accumulator.resize(64 * p.n);
   uint32_t *words = s.accumulator.data();
@@ -197,6 +199,10 @@ Step issue(Warp &w, const Instr &in) {
   else if (op.aDescriptor != mine.aDescriptor || op.bDescriptor != mine.bDescriptor ||
            op.scaleD != mine.scaleD)
     report(w, "descriptor", "descriptors or scale-d differ between the warps of the warpgroup");
+  if (p.sparse) {
+    op.places.resize(64 * p.k);
+    wgmmaPlaces(w, in, p, op.places.data() + 16 * member * p.k);
+  }
   op.arrived |= 1u << member;
   op.time = std::max(op.time, w.time);
   if (!w.written.empty())
@@ -205,7 +211,7 @@ Step issue(Warp &w, const Instr &in) {
   if (!p.aInRegisters)
     noteWgmmaOperand(w, mine.aDescriptor, p.transA ? Major::MN : Major::K, bytes, 16 * member, 16,
                      p.k, "A");
-  noteWgmmaOperand(w, mine.bDescriptor, p.transB ? Major::MN : Major::K, bytes, 0, p.n, p.k, "B");
+  noteWgmmaOperand(w, mine.bDescriptor, p.transB ? Major::MN : Major::K, bytes, 0, p.n, p.kB, "B");
   madeEvent(*w.cluster);
   return Step::Next;
 }
@@ -251,8 +257,9 @@ Step waitGroup(Warp &w, const Instr &in) {
 }
 
 void decodeMma(Decoder &d) {
-  if (d.has("sp"))
-    d.fail("sparse wgmma is not supported");
+  bool sparse = d.take("sp");
+  d.take("sync");
+  d.take("aligned");
   std::string_view shape = d.takeAny();
   unsigned m = 0, n = 0, k = 0;
   if (std::sscanf(std::string(shape).c_str(), "m%un%uk%u", &m, &n, &k) != 3 || m != 64 || n < 8 ||
@@ -277,9 +284,12 @@ void decodeMma(Decoder &d) {
   const Operand &a = d.operand(1);
   bool inRegisters = a.kind == Operand::Vector;
   d.in.sub = n | uint32_t(ma) << 9 | uint32_t(mb) << 13 | uint32_t(md) << 17 |
-             (inRegisters ? 1u << 21 : 0) | (saturate ? 1u << 26 : 0) | (binary ? 1u << 28 : 0);
+             (inRegisters ? 1u << 21 : 0) | (saturate ? 1u << 26 : 0) | (binary ? 1u << 28 : 0) |
+             (sparse ? 1u << 29 : 0);
+  if (sparse && binary)
+    d.fail("wgmma.mma_async.sp has no form of .b1");
   WgmmaProperties p(d.in);
-  if (unsigned needed = binary ? 8 * p.k : p.k; k != needed)
+  if (unsigned needed = binary ? 8 * p.k : p.kB; k != needed)
     d.fail("K is " + std::to_string(k) + ", the element type needs " + std::to_string(needed));
   const Operand &dv = d.operand(0);
   if (dv.kind != Operand::Vector || dv.parts.size() != p.accumulatorRegs)
@@ -287,11 +297,20 @@ void decodeMma(Decoder &d) {
   if (inRegisters && a.parts.size() != 4)
     d.fail("matrix A in registers needs 4");
   std::vector<int32_t> slots;
-  // Uses in order: B, scale-d, then A; checkOperands counts on A being the last four.
+  // Uses in order: B, metadata, scale-d, then A; checkOperands counts on A being the last four.
   d.in.b = d.use(d.operand(2), Ty::B64);
+  size_t at = 3;
+  if (sparse) {
+    d.in.e = d.use(d.operand(at++), Ty::B32);
+    int64_t selector = d.needImmediate(d.operand(at++), "the sparsity selector");
+    if (selector < 0 || selector > (p.elementBits == 8 ? 0 : 1))
+      d.fail("the sparsity selector is " + std::to_string(selector) + ", needs " +
+             (p.elementBits == 8 ? "0" : "0 or 1") + " for this type");
+    d.in.sub |= uint32_t(selector) << 30;
+  }
   bool negated = false;
-  if (d.operandCount() > 3)
-    d.in.c = d.usePred(d.operand(3), negated);
+  if (d.operandCount() > at)
+    d.in.c = d.usePred(d.operand(at++), negated);
   else
     d.in.c = d.constant(1, 0);
   d.in.sub |= negated ? 1u << 27 : 0;
@@ -304,7 +323,6 @@ void decodeMma(Decoder &d) {
   for (const Operand &o : dv.parts)
     d.program.lists.push_back(d.def(o, td == Ty::F16 ? Ty::B32 : Ty::B32));
   d.program.lists.insert(d.program.lists.end(), slots.begin(), slots.end());
-  size_t at = 4;
   auto sign = [&](uint32_t bit, const char *what) {
     int64_t v = d.needImmediate(d.operand(at++), what);
     if (v != 1 && v != -1)
@@ -312,7 +330,7 @@ void decodeMma(Decoder &d) {
     if (v < 0)
       d.in.sub |= bit;
   };
-  if (!integer && d.operandCount() > 4) {
+  if (!integer && d.operandCount() > at) {
     sign(1u << 24, "imm-scale-a");
     sign(1u << 25, "imm-scale-b");
     if (p.elementBits == 16) {

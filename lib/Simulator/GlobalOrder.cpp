@@ -24,27 +24,54 @@ uint32_t GlobalOrder::add(const GlobalRecord &g) {
   return uint32_t(records.size() - 1);
 }
 
-void GlobalOrder::release(Warp &w, uint64_t address, bool relaxed) {
-  uint32_t cta = uint32_t(w.cta->linear);
-  Word &word = words[address];
-  if (relaxed) {
-    auto it = fences.find(cta);
-    if (it == fences.end())
-      return;
-    for (auto &[other, epoch] : it->second.ctas)
-      word.ctas[other] = std::max(word.ctas[other], epoch);
-    for (auto &[cluster, clocks] : it->second.clusters)
-      word.clusters[cluster].join(clocks);
-    return;
-  }
-  auto &mine = known[cta];
-  ++mine[cta];
-  for (auto &[other, epoch] : mine)
-    word.ctas[other] = std::max(word.ctas[other], epoch);
-  releaseInto(w, word.clusters[uint32_t(w.cluster->linear)]);
+Scope takeScope(Decoder &d) {
+  int scope = d.takeOneOf({"cta", "cluster", "gpu", "sys"});
+  return scope == 0 ? Scope::Cta : scope == 1 ? Scope::Cluster : Scope::Gpu;
 }
 
-void GlobalOrder::fence(Warp &w) {
+uint64_t GlobalOrder::keyOf(const Warp &w, Space space, uint64_t address) {
+  if (spaceOf(space, address) != Space::Shared)
+    return address;
+  // Shared addresses carry the rank of the CTA.
+  return (1 + w.cluster->linear) << 32 | (address & 0xFFFFFFFF) | uint64_t(1) << 63;
+}
+
+void GlobalOrder::release(Warp &w, Space space, uint64_t address, Scope scope, bool relaxed) {
+  uint32_t cta = uint32_t(w.cta->linear), cluster = uint32_t(w.cluster->linear);
+  auto marked = relaxed && scope == Scope::Gpu ? fences.find(cta) : fences.end();
+  if (relaxed && w.fenced.empty() && marked == fences.end())
+    return;
+  Word &word = words[keyOf(w, space, address)];
+  if (relaxed) {
+    if (!w.fenced.empty()) {
+      word.own[cta].join(w.fenced);
+      if (scope >= Scope::Cluster)
+        word.clusters[cluster].join(w.fenced);
+    }
+    if (marked == fences.end())
+      return;
+    for (auto &[other, epoch] : marked->second.ctas)
+      word.ctas[other] = std::max(word.ctas[other], epoch);
+    for (auto &[other, clocks] : marked->second.clusters)
+      word.clusters[other].join(clocks);
+    return;
+  }
+  if (scope == Scope::Gpu) {
+    auto &mine = known[cta];
+    ++mine[cta];
+    for (auto &[other, epoch] : mine)
+      word.ctas[other] = std::max(word.ctas[other], epoch);
+  }
+  if (scope >= Scope::Cluster)
+    word.clusters[cluster].join(w.clocks);
+  releaseInto(w, word.own[cta]);
+}
+
+void GlobalOrder::fence(Warp &w, Scope scope) {
+  acquireFrom(w, w.relaxedReads);
+  w.relaxedReads = Clocks();
+  if (scope != Scope::Gpu)
+    return;
   uint32_t cta = uint32_t(w.cta->linear), cluster = uint32_t(w.cluster->linear);
   for (const auto &[address, word] : seen[cta])
     learn(w, word);
@@ -55,14 +82,29 @@ void GlobalOrder::fence(Warp &w) {
   mark.clusters[cluster].join(w.clocks);
 }
 
-void GlobalOrder::acquire(Warp &w, uint64_t address, bool relaxed) {
-  auto it = words.find(address);
+void GlobalOrder::acquire(Warp &w, Space space, uint64_t address, Scope scope, bool relaxed) {
+  auto it = words.find(keyOf(w, space, address));
   if (it == words.end())
     return;
+  const Word &word = it->second;
+  auto clocks = [&](const std::unordered_map<uint32_t, Clocks> &map, uint64_t key) {
+    auto at = map.find(uint32_t(key));
+    if (at == map.end())
+      return;
+    if (relaxed)
+      w.relaxedReads.join(at->second);
+    else
+      acquireFrom(w, at->second);
+  };
+  clocks(word.own, w.cta->linear);
+  if (scope >= Scope::Cluster)
+    clocks(word.clusters, w.cluster->linear);
+  if (scope != Scope::Gpu)
+    return;
   if (relaxed)
-    seen[uint32_t(w.cta->linear)][address] = it->second;
+    seen[uint32_t(w.cta->linear)][it->first] = word;
   else
-    learn(w, it->second);
+    learn(w, word);
 }
 
 void GlobalOrder::learn(Warp &w, const Word &word) {
@@ -73,6 +115,19 @@ void GlobalOrder::learn(Warp &w, const Word &word) {
   auto same = word.clusters.find(uint32_t(w.cluster->linear));
   if (same != word.clusters.end())
     acquireFrom(w, same->second);
+}
+
+static uint64_t warpKey(uint64_t cta, uint32_t warp) { return cta << 16 | warp; }
+
+void GlobalOrder::releaseMaps(const Warp &w) {
+  mapReleases[warpKey(w.cta->linear, w.id)] = uint32_t(records.size());
+  // The next write gets a record of its own.
+  records.push_back(GlobalRecord());
+}
+
+bool GlobalOrder::mapReleased(const GlobalRecord &g, uint32_t id) const {
+  auto it = mapReleases.find(warpKey(g.cta, g.warp));
+  return it != mapReleases.end() && id < it->second;
 }
 
 } // namespace sim

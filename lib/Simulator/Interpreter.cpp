@@ -224,6 +224,20 @@ static void endGroup(Warp &w, size_t index) {
   exitLanes(w, mask);
 }
 
+/// Where the warp's lanes are that do not run now, for a message.
+static std::string otherGroups(const Warp &w, size_t running) {
+  std::string text;
+  for (size_t i = 0; i < w.groups.size(); ++i)
+    if (i != running && w.groups[i].pc < w.program->code.size())
+      text += "; lanes " + hex(w.groups[i].mask) + (w.groups[i].blocked ? " wait" : " are") +
+              " at line " + std::to_string(w.program->code[w.groups[i].pc].line);
+  for (const Join &j : w.joins)
+    if (j.inUse && j.arrived && j.pc < w.program->code.size())
+      text += "; lanes " + hex(j.arrived) + " wait for others before line " +
+              std::to_string(w.program->code[j.pc].line);
+  return text;
+}
+
 bool runWarp(Warp &w, uint32_t budget) {
   const Instr *code = w.program->code.data();
   Cluster &cluster = *w.cluster;
@@ -294,9 +308,11 @@ bool runWarp(Warp &w, uint32_t budget) {
         continue;
       }
       if (in.flags & FlagAligned && m != w.live && !w.group->entered) {
+        if (cluster.openedJoin)
+          reportDeadlock(cluster, "lanes of a warp wait for others that get no further");
         report(w, "diverged",
                ".aligned instruction executed by lanes " + hex(m) + " of the warp; lanes " +
-                   hex(w.live) + " must execute it together");
+                   hex(w.live) + " must execute it together" + otherGroups(w, size_t(index)));
         cluster.failed = true;
         return true;
       }

@@ -75,6 +75,7 @@ struct WgmmaOp {
   bool scaleD = true;
   uint32_t arrived = 0; // bit for each warp of the warpgroup
   uint64_t time = 0, doneTime = 0;
+  std::vector<uint8_t> places; // sparse A: of the stored elements of its 64 rows
 };
 struct Warpgroup {
   std::deque<WgmmaOp> ops;
@@ -100,6 +101,7 @@ struct Warp {
   std::vector<Group> groups;
   std::vector<Join> joins;
   bool done = false;
+  uint8_t pace = 64; // random schedules: turns of 64 that it takes
   uint64_t time = 0; // cycles of the cost model
   uint64_t instructions = 0;
   uint64_t waited[16] = {0}; // cycles by WaitInfo::Kind
@@ -110,7 +112,8 @@ struct Warp {
   std::vector<uint32_t> inFlightGroup; // the youngest wgmma group of each
   uint32_t inFlightCount = 0;
   Clocks clocks;
-  Clocks fenced; // clocks at the last release fence, for relaxed arrives
+  Clocks fenced;       // clocks at the last release fence, for relaxed arrives
+  Clocks relaxedReads; // what words told that were read by relaxed loads, for the next fence
   uint32_t actor = 0;
   // Lanes of a warp are ordered by what makes them wait for each other (bar.warp.sync, CTA and
   // cluster barriers, mbarriers), counted here, and by nothing else; likewise the count at the last
@@ -146,6 +149,7 @@ struct Warp {
   std::vector<uint32_t> tensorLoadRegs; // registers of tcgen05.ld that have not been waited for
   bool tensorStores = false;
   uint32_t maxRegisters = 0;
+  std::vector<const Instr *> registerChanges; // the setmaxnregs that it has executed
   uint64_t clusterToken = 0;
   bool clusterArrived = false; // at a barrier.cluster that it has not waited for
   uint32_t clusterWaited = 0;  // lanes that have
@@ -201,6 +205,9 @@ struct Cta {
   std::vector<uint16_t> barrierAt; // shared offset / 8 -> index + 1
   std::unique_ptr<SharedShadow> shadow;
   std::unique_ptr<TensorMemory> tensor;
+  /// Tensor maps in global memory: their last writers when the CTA acquired them.
+  std::unordered_map<uint64_t, std::vector<uint32_t>> mapsAcquired;
+  bool cancelRefused = false; // it has seen that no cluster is left to cancel
   std::vector<Warpgroup> warpgroups;
   uint64_t tensorTime = 0; // when the tensor cores are free
   uint32_t registerPool = 0;
@@ -237,7 +244,11 @@ struct Grid {
   std::vector<uint8_t> parameters;
   Timeline *timeline = nullptr;
   bool singleThread = true;
-  std::atomic<uint64_t> *next = nullptr; // the next cluster to launch
+  std::atomic<uint64_t> *next = nullptr; // the next cluster to launch, a place in launchOrder
+  std::vector<uint32_t> launchOrder;     // of the clusters; empty: as they are numbered
+  uint64_t clusterAt(uint64_t place) const {
+    return launchOrder.empty() ? place : launchOrder[place];
+  }
   std::shared_ptr<GlobalOrder> order;    // race checks across clusters
 };
 
@@ -255,6 +266,7 @@ struct Cluster {
   std::mt19937_64 random;
   bool randomised = false;
   bool failed = false; // a finding that ends the run
+  bool openedJoin = false; // nothing got on, so lanes no longer waited for others of their warp
   uint64_t steps = 0, lastProgress = 0, lastProgressStep = 0, wokeAtProgress = 0;
   // barrier.cluster
   uint32_t clusterArrived = 0;
@@ -279,6 +291,8 @@ std::unique_ptr<Cluster> makeCluster(Grid &grid, uint64_t linear);
 enum class RunStatus : uint8_t { Done, Stalled, Failed };
 /// Runs a cluster until it ends, or spins on global memory without progress.
 RunStatus runCluster(Cluster &cluster);
+/// Threads that wait for others of their warp go ahead; false if there are none.
+bool openJoins(Cluster &cluster);
 /// Reports why nothing can go on: who waits for which barrier, phase and counts.
 void reportDeadlock(Cluster &cluster, const char *why);
 /// Ends a wait of the running warp: its clock moves on to `ready` (cycles of the cost model).
@@ -290,6 +304,8 @@ void noteWork(Cta &cta, const char *track, int warp, uint64_t from, uint64_t to,
 /// Runs one warp for up to `budget` instructions; false if nothing of it can run.
 bool runWarp(Warp &warp, uint32_t budget);
 void exitLanes(Warp &w, uint32_t mask);
+/// Whether the warps of each warpgroup have executed the same setmaxnregs (ExecControl.cpp).
+void checkRegisterChanges(Cta &cta);
 
 } // namespace sim
 } // namespace tileloom

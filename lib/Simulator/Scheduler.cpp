@@ -2,7 +2,8 @@
 //
 // Default schedule: warps in turn, 256 instructions each, then asynchronous operations that were
 // issued in earlier rounds complete in order. With a seed: random order, random turns, random
-// completion delays; equal seeds give equal runs. When nothing can run and nothing is under way,
+// completion delays; for a while some warps hardly run, so that others get far ahead; equal seeds
+// give equal runs. When nothing can run and nothing is under way,
 // suspended try_waits return false once, then diverged threads stop waiting for each other; then it
 // is a deadlock.
 //
@@ -47,9 +48,17 @@ static bool openOneJoin(Cluster &c) {
         j.expected &= ~j.arrived;
         j.arrived = 0;
         w->groups.push_back(g);
+        c.openedJoin = true;
         return true;
       }
   return false;
+}
+
+bool openJoins(Cluster &c) {
+  bool any = false;
+  while (openOneJoin(c))
+    any = true;
+  return any;
 }
 
 static void endWarp(Cluster &c, Cta &cta, Warp &w) {
@@ -60,7 +69,15 @@ static void endWarp(Cluster &c, Cta &cta, Warp &w) {
     finishCta(cta);
 }
 
+/// How many of 64 turns a warp takes until the next draw.
+static void drawPaces(Cluster &c, const std::vector<Warp *> &order) {
+  static constexpr uint8_t paces[] = {1, 6, 43, 43, 43, 43, 64, 64};
+  for (Warp *w : order)
+    w->pace = paces[c.random() % 8];
+}
+
 RunStatus runCluster(Cluster &c) {
+  uint64_t nextDraw = 0;
   std::vector<Warp *> order;
   for (auto &cta : c.ctas)
     for (auto &w : cta->warps)
@@ -69,14 +86,19 @@ RunStatus runCluster(Cluster &c) {
   uint64_t maxSteps = c.grid->launch.options.maxSteps;
   while (c.liveWarps) {
     bool ran = false;
-    if (c.randomised)
+    if (c.randomised) {
       std::shuffle(order.begin(), order.end(), c.random);
+      if (nextDraw-- == 0) {
+        drawPaces(c, order);
+        nextDraw = c.random() % 256;
+      }
+    }
     bool ended = false;
     for (Warp *w : order) {
       uint32_t budget = 256;
       if (c.randomised) {
         uint64_t r = c.random();
-        if (r % 3 == 0 && c.liveWarps > 1) {
+        if (r % 64 >= w->pace && c.liveWarps > 1) {
           ran = true; // it could have run
           continue;
         }
@@ -123,12 +145,8 @@ RunStatus runCluster(Cluster &c) {
     if (c.steps - c.lastProgressStep > StallSteps) {
       if (c.async.completeOne())
         continue;
-      bool opened = false;
-      while (openOneJoin(c))
-        opened = true;
       c.lastProgressStep = c.steps;
-      if (!opened)
-        return RunStatus::Stalled;
+      return RunStatus::Stalled;
     }
   }
   while (c.async.completeOne()) {

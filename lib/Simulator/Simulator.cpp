@@ -16,6 +16,7 @@
 #include <chrono>
 #include <cstring>
 #include <list>
+#include <numeric>
 #include <thread>
 
 namespace tileloom {
@@ -175,7 +176,7 @@ static void workSafely(Grid &grid, std::atomic<uint64_t> &next, std::atomic<bool
   }
 }
 
-/// One host thread: takes clusters in order; those that spin on global memory wait in `parked`.
+/// One host thread: takes clusters in launch order; those that spin on global memory wait in `parked`.
 static void work(Grid &grid, std::atomic<uint64_t> &next, std::atomic<bool> &failed,
                  std::atomic<uint64_t> &instructions, std::atomic<uint64_t> &cycles) {
   std::list<std::unique_ptr<Cluster>> parked;
@@ -198,7 +199,7 @@ static void work(Grid &grid, std::atomic<uint64_t> &next, std::atomic<bool> &fai
     uint64_t i = next++;
     if (i >= grid.clusters)
       break;
-    auto c = makeCluster(grid, i);
+    auto c = makeCluster(grid, grid.clusterAt(i));
     RunStatus s = runCluster(*c);
     if (s == RunStatus::Stalled) {
       parked.push_back(std::move(c));
@@ -216,6 +217,8 @@ static void work(Grid &grid, std::atomic<uint64_t> &next, std::atomic<bool> &fai
     RunStatus s = runCluster(**it);
     bool progressed = (*it)->progress != before || s == RunStatus::Done;
     idle = progressed ? 0 : idle + 1;
+    if (s == RunStatus::Stalled && idle >= parked.size() && openJoins(**it))
+      continue;
     if (s == RunStatus::Stalled && idle > 40 * parked.size() + 40) {
       reportDeadlock(**it, "its warps run without ever changing memory or a barrier");
       s = RunStatus::Failed;
@@ -266,6 +269,13 @@ RunStatistics Simulator::launch(const Launch &given) {
                                            : std::max(1u, std::thread::hardware_concurrency());
   threads = free ? unsigned(std::min<uint64_t>(threads, grid.clusters)) : 1;
   grid.singleThread = threads == 1;
+  // A GPU launches clusters in any order; so do random schedules, of grids that may well be small.
+  if (given.options.seed && grid.clusters > 1 && grid.clusters <= 65536) {
+    grid.launchOrder.resize(grid.clusters);
+    std::iota(grid.launchOrder.begin(), grid.launchOrder.end(), 0);
+    std::mt19937_64 random(given.options.seed * 0x9E3779B97F4A7C15ull);
+    std::shuffle(grid.launchOrder.begin(), grid.launchOrder.end(), random);
+  }
   std::atomic<uint64_t> next{0}, instructions{0}, cycles{0};
   std::atomic<bool> failed{false};
   grid.next = &next;

@@ -27,6 +27,12 @@ struct TensorMemory {
   uint32_t group = 0;  // cta_group of the kernel's instructions; 0: none yet
   uint64_t lastOp = 0; // the youngest queued mma, cp, shift or commit
   uint64_t lastTime = 0;
+  /// What a collector buffer of A or of B (b0 to b3) was last filled with.
+  struct Collected {
+    bool valid = false;
+    uint64_t operand = 0;
+    uint32_t idesc = 0, line = 0;
+  } collectors[5];
   uint32_t &word(uint32_t lane, uint32_t column) { return words[lane * Columns + column]; }
 };
 

@@ -55,6 +55,7 @@ void noteWork(Cta &cta, const char *track, int warp, uint64_t from, uint64_t to,
     return;
   int id = std::string(track) == "TMA" ? -1 : -2;
   t->work[{uint32_t(cta.linear), id}][what] += to - from;
+  t->issued[{uint32_t(cta.linear), warp}].insert(what);
   if (t->events.size() < t->limit)
     t->events.push_back({uint32_t(cta.linear), id, from, to,
                          std::string(what) + " (warp " + std::to_string(warp) + ")", line});
@@ -105,29 +106,82 @@ std::string Timeline::json() const {
   return s + "\n]}\n";
 }
 
-std::string Timeline::summary() const {
-  std::string s = "CTA  warp     cycles   busy  waited for\n";
+/// Cycles, the share of work, and the waits that took longest.
+static std::string shares(uint64_t end, const std::map<std::string, uint64_t> &waits) {
   char buffer[128];
+  uint64_t waited = 0;
+  std::vector<std::pair<uint64_t, std::string>> sorted;
+  for (auto &[name, cycles] : waits) {
+    waited += cycles;
+    sorted.emplace_back(cycles, name);
+  }
+  std::sort(sorted.rbegin(), sorted.rend());
+  double total = end ? double(end) : 1;
+  std::snprintf(buffer, sizeof buffer, "%10llu %5.1f%%  ", static_cast<unsigned long long>(end),
+                100 * (1 - double(waited) / total));
+  std::string s = buffer;
+  for (size_t i = 0; i < sorted.size() && i < 4; ++i) {
+    std::snprintf(buffer, sizeof buffer, "%s%s %.1f%%", i ? ", " : "", sorted[i].second.c_str(),
+                  100 * double(sorted[i].first) / total);
+    s += buffer;
+  }
+  return s + "\n";
+}
+
+/// Neighbours in a warpgroup that run about as long have one role, named by the copies and products
+/// that they issue; the same warps of other CTAs with the same name count together.
+std::string Timeline::roles() const {
+  struct Role {
+    uint64_t end = 0;
+    std::map<std::string, uint64_t> waits;
+  };
+  std::map<std::pair<uint32_t, std::string>, Role> roles;
+  for (size_t i = 0; i < warps.size();) {
+    size_t k = i;
+    uint64_t low = warps[i].end, high = low;
+    std::set<std::string> names;
+    do {
+      auto it = issued.find({warps[k].cta, int(warps[k].warp)});
+      if (it != issued.end())
+        names.insert(it->second.begin(), it->second.end());
+      ++k;
+      if (k < warps.size()) {
+        low = std::min(low, warps[k].end);
+        high = std::max(high, warps[k].end);
+      }
+    } while (k < warps.size() && warps[k].cta == warps[i].cta &&
+             warps[k].warp / 4 == warps[i].warp / 4 && high <= low + low / 4);
+    std::string name = k - i > 1 ? "warps " + std::to_string(warps[i].warp) + "-" +
+                                       std::to_string(warps[k - 1].warp)
+                                 : "warp " + std::to_string(warps[i].warp);
+    std::string did;
+    for (const std::string &n : names)
+      did += (did.empty() ? " (" : ", ") + n;
+    Role &role = roles[{warps[i].warp, name + did + (did.empty() ? "" : ")")}];
+    for (; i < k; ++i) {
+      role.end += warps[i].end;
+      auto it = waits.find({warps[i].cta, int(warps[i].warp)});
+      if (it != waits.end())
+        for (auto &[what, cycles] : it->second)
+          role.waits[what] += cycles;
+    }
+  }
+  std::string s = "role                                      cycles   busy  waited for (all CTAs)\n";
+  for (auto &[key, role] : roles) {
+    std::string name = key.second;
+    name.resize(std::max<size_t>(name.size(), 38), ' ');
+    s += name + shares(role.end, role.waits);
+  }
+  return s;
+}
+
+std::string Timeline::summary() const {
+  std::string s = roles() + "\nCTA  warp     cycles   busy  waited for\n";
+  char buffer[32];
   for (const WarpTotal &w : warps) {
     auto it = waits.find({w.cta, int(w.warp)});
-    uint64_t waited = 0;
-    std::vector<std::pair<uint64_t, std::string>> sorted;
-    if (it != waits.end())
-      for (auto &[name, cycles] : it->second) {
-        waited += cycles;
-        sorted.emplace_back(cycles, name);
-      }
-    std::sort(sorted.rbegin(), sorted.rend());
-    double end = w.end ? double(w.end) : 1;
-    std::snprintf(buffer, sizeof buffer, "%4u %4u %10llu %5.1f%%  ", w.cta, w.warp,
-                  static_cast<unsigned long long>(w.end), 100 * (1 - double(waited) / end));
-    s += buffer;
-    for (size_t i = 0; i < sorted.size() && i < 4; ++i) {
-      std::snprintf(buffer, sizeof buffer, "%s%s %.1f%%", i ? ", " : "", sorted[i].second.c_str(),
-                    100 * double(sorted[i].first) / end);
-      s += buffer;
-    }
-    s += "\n";
+    std::snprintf(buffer, sizeof buffer, "%4u %4u ", w.cta, w.warp);
+    s += buffer + shares(w.end, it == waits.end() ? std::map<std::string, uint64_t>() : it->second);
   }
   for (auto &[key, kinds] : work)
     for (auto &[what, cycles] : kinds)

@@ -10,6 +10,9 @@
 
 #include "Machine.h"
 
+#include <map>
+#include <set>
+
 namespace tileloom {
 namespace sim {
 
@@ -30,11 +33,15 @@ struct Timeline {
   std::vector<Event> events;
   std::vector<WarpTotal> warps;
   std::map<std::pair<uint32_t, int>, std::map<std::string, uint64_t>> waits, work;
+  std::map<std::pair<uint32_t, int>, std::set<std::string>> issued; // by CTA and warp
   size_t limit = 400000;
 
   void finish(const Cta &cta);
   std::string json() const;
   std::string summary() const;
+
+private:
+  std::string roles() const;
 };
 
 } // namespace sim

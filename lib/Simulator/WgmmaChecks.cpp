@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "Wgmma.h"
 
+#include "tileloom/Simulator/Sparse.h"
+
 namespace tileloom {
 namespace sim {
 
@@ -49,6 +51,26 @@ void noteWgmmaOperand(Warp &w, uint64_t bits, Major major, unsigned bytes, unsig
       for (unsigned r = row0; r < row0 + rows; r += chunk)
         note(elementAddress(desc, major, bytes, r, kk), 16);
   }
+}
+
+void wgmmaPlaces(Warp &w, const Instr &in, const WgmmaProperties &p, uint8_t *places) {
+  const uint32_t *metadata = w.reg<uint32_t>(in.e);
+  unsigned chunk = sparseChunk(p.elementBits), chunks = p.kB / chunk;
+  for (unsigned row = 0; row < 16; ++row)
+    for (unsigned c = 0; c < chunks; ++c) {
+      SparsePlace at = sparseRegister(p.elementBits, chunks, p.selector, row, c);
+      uint32_t code = metadata[at.lane] >> at.bit & 15;
+      uint8_t *place = places + row * p.k + c * (chunk / 2);
+      if (!sparsePlaces(chunk, code, false, place))
+        report(w, "sparse-metadata",
+               "row " + std::to_string(16 * (w.id % 4) + row) + " of A, columns " +
+                   std::to_string(c * chunk) + " to " + std::to_string(c * chunk + chunk - 1) +
+                   ": the code is " + sparseCode(code) + ", needs " +
+                   (chunk == 2 ? "0b0100 or 0b1110" : "two different indices"),
+               int(at.lane));
+      for (unsigned i = 0; i < chunk / 2; ++i)
+        place[i] = uint8_t(place[i] + c * chunk);
+    }
 }
 
 /// The open group takes a register: it stays in flight until the youngest such group is waited for.

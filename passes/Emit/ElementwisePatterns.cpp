@@ -308,17 +308,25 @@ struct SplatPattern : TilePattern {
       return failure();
     Location loc = op->getLoc();
     Value value;
-    if (isa<ub::PoisonOp>(op) && type.getElementType().isF32() && types.size() > 1) {
+    bool sums = type.getElementType().isF32() || type.getElementType().isInteger(32) ||
+                type.getElementType().isF16();
+    if (isa<ub::PoisonOp>(op) && sums && types.size() > 1) {
       // Registers that nothing is written to. LLVM would merge poison with the other value that
       // reaches a phi (zero, on the path around a loop) and then write all of them on both paths.
+      bool packed = isa<VectorType>(types.front());
+      SmallVector<Type> registers(types.size(), packed ? rewriter.getI32Type() : types.front());
+      StringRef one = registers.front().isF32() ? "=f" : "=r";
       auto undefined = LLVM::InlineAsmOp::create(
-          rewriter, loc, LLVM::LLVMStructType::getLiteral(getContext(), types), ValueRange(), "",
-          llvm::join(SmallVector<std::string>(types.size(), "=f"), ","), /*has_side_effects=*/false,
+          rewriter, loc, LLVM::LLVMStructType::getLiteral(getContext(), registers), ValueRange(), "",
+          llvm::join(SmallVector<StringRef>(types.size(), one), ","), /*has_side_effects=*/false,
           /*is_align_stack=*/false, LLVM::TailCallKind::None,
           LLVM::AsmDialectAttr::get(getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
       SmallVector<Value> values;
-      for (size_t i = 0; i < types.size(); ++i)
+      for (size_t i = 0; i < types.size(); ++i) {
         values.push_back(LLVM::ExtractValueOp::create(rewriter, loc, undefined.getResult(0), i));
+        if (packed)
+          values.back() = LLVM::BitcastOp::create(rewriter, loc, types[i], values.back());
+      }
       rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{values});
       return success();
     }

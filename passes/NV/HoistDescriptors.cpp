@@ -166,10 +166,10 @@ struct RecipeBuilder {
         parameters.push_back(*map);
         continue;
       }
-      if (auto bytes = function.getArgAttrOfType<IntegerAttr>(index, workspaceAttrName)) {
-        parameters.push_back(dictionary({entry("kind", text("workspace")),
-                                         entry("bytes", integer(bytes.getInt())),
-                                         entry("zero", builder.getBoolAttr(true))}));
+      if (Attribute bytes = function.getArgAttr(index, workspaceAttrName)) {
+        bool zero = !function.getArgAttr(index, unsetAttrName);
+        parameters.push_back(dictionary({entry("kind", text("workspace")), entry("bytes", bytes),
+                                         entry("zero", builder.getBoolAttr(zero))}));
         continue;
       }
       bool pointer = function.getArgAttr(index, "tile.pointer") != nullptr;

@@ -158,6 +158,15 @@ def WarpStageRole : Pass<"warp-stage-role"> {
     Option<"fraction", "fraction", "double", "0.25", "Share of the last row slot's work before the pinned wait">];
 }
 
+def WarpInvariantDivisions : Pass<"warp-invariant-divisions"> {
+  let summary = "Divide in loops by multiplying";
+  let description = [{
+    Unsigned 32-bit divisions and remainders by what a loop does not change become multiplications by a factor that one division before
+    the loop gives.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def WarpTakeTurns : Pass<"warp-take-turns"> {
   let summary = "Let replicas issue their products in turns";
   let description = [{

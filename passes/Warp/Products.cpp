@@ -130,6 +130,9 @@ LogicalResult ProductLowering::lowerToWgmma(tile::DotOp dot) {
   if (b.getDimSize(1) % 8 || b.getDimSize(1) > 256)
     return dot.emitOpError("columns: expected a multiple of 8 up to 256, found ")
            << b.getDimSize(1);
+  if (b.getElementType().isInteger(8) && b.getDimSize(1) > 24 && b.getDimSize(1) % 16)
+    return dot.emitOpError("columns: expected 8, 16, 24 or a multiple of 16 for integers, found ")
+           << b.getDimSize(1);
   FailureOr<Value> right = memoryOf(builder, dot.getB());
   if (failed(right))
     return dot.emitOpError(
@@ -138,7 +141,7 @@ LogicalResult ProductLowering::lowerToWgmma(tile::DotOp dot) {
   Value leftValue = succeeded(left) ? *left : dot.getA();
   StringAttr role = roleOfUser(dot);
   auto product = nv::WgmmaOp::create(builder, loc, dot.getType(), leftValue, *right, dot.getAcc(),
-                                     dot.getUseAcc());
+                                     dot.getUseAcc(), /*satfinite=*/false);
   auto wait = nv::WgmmaWaitOp::create(builder, loc, TypeRange{dot.getType()},
                                       ValueRange{product.getResult()}, Value(),
                                       builder.getI64IntegerAttr(0));

@@ -13,12 +13,11 @@
 
 #include "dialects/NV/NV.h"
 #include "dialects/Tile/Tile.h"
+#include "passes/Warp/RowCopies.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/Builders.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -27,21 +26,13 @@ using namespace tileloom::warp;
 
 namespace {
 
-/// Whether an operation's result is the same whatever slice of it is wanted: each use can have a
-/// copy of its own.
-bool isAdaptable(Operation *op) {
-  return isa<nv::SplatOp, nv::IndexOp, ub::PoisonOp>(op) ||
-         (isa<arith::ConstantOp>(op) && matchPattern(op, m_Constant<SplatElementsAttr>(nullptr)));
-}
-
 class RowSplitter {
 public:
   RowSplitter(RoleOp role, int64_t replicas) : role(role), replicas(replicas) {}
 
   /// Finds what every replica has of each value; false if the rows cannot be told apart.
   bool analyse() {
-    separateReductions();
-    separateAdaptable();
+    separateRows(role);
     role.walk([&](nv::WgmmaOp product) { set(product.getResult(), 0, product); });
     follow();
     // Every replica writes its rows of a result that has nothing to do with the products.
@@ -79,69 +70,6 @@ private:
   void follow() {
     while (!work.empty() && !refused)
       visit(work.pop_back_val());
-  }
-
-  /// A reduction of what does not depend on the products (flags of the rows, read from memory) is
-  /// done whole by every replica: it gets a copy of its source for itself.
-  void separateReductions() {
-    role.walk([&](nv::ReduceOp reduce) {
-      if (isRecomputable(reduce.getSource())) {
-        IRMapping copies;
-        OpBuilder builder(reduce);
-        reduce.getSourceMutable().assign(recompute(builder, reduce.getSource(), copies));
-      }
-    });
-  }
-
-  static bool isRecomputable(Value value) {
-    if (!isa<RankedTensorType>(value.getType()))
-      return true;
-    Operation *def = value.getDefiningOp();
-    if (!def || def->getNumResults() != 1)
-      return false;
-    bool simple = isAdaptable(def) || OpTrait::hasElementwiseMappableTraits(def) ||
-                  isa<nv::BroadcastOp, tile::GatherOp>(def);
-    return simple && llvm::all_of(def->getOperands(), isRecomputable);
-  }
-
-  static Value recompute(OpBuilder &builder, Value value, IRMapping &copies) {
-    if (!isa<RankedTensorType>(value.getType()))
-      return value;
-    if (Value copy = copies.lookupOrNull(value))
-      return copy;
-    Operation *def = value.getDefiningOp();
-    for (Value operand : def->getOperands())
-      recompute(builder, operand, copies);
-    return builder.clone(*def, copies)->getResult(0);
-  }
-
-  /// A splat, an index or a constant that several values are computed from may be wanted in several
-  /// slices.
-  void separateAdaptable() {
-    SmallVector<Operation *> ops;
-    role.walk([&](Operation *op) {
-      if (op->getNumResults() == 1 && isa<RankedTensorType>(op->getResult(0).getType()) &&
-          isAdaptable(op))
-        ops.push_back(op);
-    });
-    for (Operation *op : ops)
-      for (OpOperand &use : llvm::make_early_inc_range(op->getUses())) {
-        if (op->hasOneUse())
-          break;
-        OpBuilder builder(op);
-        use.set(builder.clone(*op)->getResult(0));
-      }
-    // Constants outside of the role are shared with nobody else that matters.
-    role.walk([&](Operation *op) {
-      for (OpOperand &use : op->getOpOperands()) {
-        Operation *def = use.get().getDefiningOp();
-        if (!def || role->isAncestor(def) || !isa<RankedTensorType>(use.get().getType()) ||
-            !isAdaptable(def))
-          continue;
-        OpBuilder builder(op);
-        use.set(builder.clone(*def)->getResult(0));
-      }
-    });
   }
 
   void set(Value value, int64_t dim, Operation *because) {
@@ -245,6 +173,12 @@ private:
                "expected a multiple of " + Twine(replicas) + " in its box, found " + Twine(extent));
       return;
     }
+    if (isa<nv::StorePartialOp>(op))
+      return;
+    if (auto sum = dyn_cast<nv::SumPartialsOp>(op)) {
+      set(sum.getLike(), dim, op);
+      return set(sum.getResult(), dim, op);
+    }
     bool together = OpTrait::hasElementwiseMappableTraits(op) ||
                     isa<nv::WgmmaWaitOp, nv::ConcatOp, nv::GlobalLoadOp, nv::GlobalStoreOp,
                         nv::LocalLoadOp, tile::GatherOp, tile::ScatterOp, tile::AtomicOp>(op);
@@ -318,7 +252,25 @@ private:
       }
     } else if (auto store = dyn_cast<StoreOp>(op)) {
       adaptStore(store);
+    } else if (auto partial = dyn_cast<nv::StorePartialOp>(op)) {
+      partial.getPointerMutable().assign(ownPart(builder, partial.getPointer(), partial.getValue()));
+    } else if (auto sum = dyn_cast<nv::SumPartialsOp>(op)) {
+      sum.getPointerMutable().assign(ownPart(builder, sum.getPointer(), sum.getResult()));
+    } else if (auto arrival = dyn_cast<tile::LastArrivalOp>(op)) {
+      arrival.getIndexMutable().assign(
+          arith::AddIOp::create(builder, loc, arrival.getIndex(), index->getResult(0)));
     }
+  }
+
+  /// Where this replica's rows of a tile begin that lies in memory replica by replica.
+  Value ownPart(OpBuilder &builder, Value pointer, Value rows) {
+    Location loc = pointer.getLoc();
+    auto type = cast<RankedTensorType>(rows.getType());
+    Value bytes = arith::ConstantIntOp::create(
+        builder, loc, type.getNumElements() * type.getElementTypeBitWidth() / 8, 32);
+    Value offset = arith::MulIOp::create(builder, loc, index->getResult(0), bytes);
+    return arith::AddIOp::create(builder, loc, pointer,
+                                 arith::ExtUIOp::create(builder, loc, builder.getI64Type(), offset));
   }
 
   Value rowsOf(OpBuilder &builder, Value view, int64_t rows, int64_t dim = 0) {

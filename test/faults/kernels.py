@@ -7,11 +7,13 @@ those lack are written by hand in ptx/. Problems are small: one or two CTAs, but
 import json
 import math
 import os
+import sys
 
 import numpy as np
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = os.path.join(HERE, "..", "programs", "warp")
+sys.path.insert(0, os.path.join(HERE, "..", "Simulator", "Inputs"))
 
 
 def bf16(values):
@@ -123,11 +125,14 @@ def by_compiler(program, target, problem, ctas=1):
     return make
 
 
-def by_hand(name, problem, parameters=None, target="sm_90a", **launch):
-    """ptx/NAME.ptx; parameters are passed on unless tensor maps are given: {argument: {"box": ...}}."""
+def by_hand(name, problem, parameters=None, target="sm_90a", text=None, symbol=None, **launch):
+    """ptx/NAME.ptx, or text() with the kernel `symbol`; parameters are passed on unless tensor maps are given: {argument: {"box": ...}}."""
     def make():
-        with open(os.path.join(HERE, "ptx", name + ".ptx")) as file:
-            ptx = file.read()
+        if text:
+            ptx = text()
+        else:
+            with open(os.path.join(HERE, "ptx", name + ".ptx")) as file:
+                ptx = file.read()
         values = problem(np.random.default_rng(1))
         arguments, passed = [], []
         for i, value in enumerate(values):
@@ -138,7 +143,7 @@ def by_hand(name, problem, parameters=None, target="sm_90a", **launch):
             else:
                 arguments.append({"name": f"arg{i}", "kind": "scalar", "element": "i32"})
             passed.append({"kind": "tensor_map", "argument": i, **map_of} if map_of else {"kind": "argument", "argument": i})
-        recipe = {"version": 1, "kernel": name, "target": target, "arguments": arguments, "parameters": passed,
+        recipe = {"version": 1, "kernel": symbol or name, "target": target, "arguments": arguments, "parameters": passed,
                   "launch": {"grid": {"x": 1}, "threads": 128, **launch}}
         return Kernel(name, target, ptx, json.loads(json.dumps(recipe)), values)
     return make
@@ -174,17 +179,84 @@ def produced(rng):
     return [Array(x, "i32"), Array(np.zeros(512, np.int32), "i32", np.concatenate([x * 3, x * 3])), Array(np.zeros(1, np.int32), "i32")]
 
 
+def plus_one(rng):
+    x = rng.standard_normal(1024).astype(np.float32)
+    return [Array(x, "f32"), Array(np.zeros_like(x), "f32", 2.0 * x.astype(np.float64) + 1, 1e-6)]
+
+
+def remote_sum(rng):
+    x = rng.integers(0, 1 << 20, (4, 32)).astype(np.int32)
+    return [Array(x, "i32"), Array(np.zeros((5, 32), np.int32), "i32", np.concatenate([x.sum(0, keepdims=True), x]))]
+
+
+def chained_scan(rng):
+    x = rng.integers(-1000, 1000, 256).astype(np.int32)
+    return [Array(x, "i32"), Array(np.zeros_like(x), "i32", np.cumsum(x)), Array(np.zeros(4, np.int32), "i32"), Array(np.zeros(4, np.int32), "i32")]
+
+
+def edited_map(rng):
+    x, other = rng.standard_normal((2, 32, 64)).astype(np.float32)
+    return [Array(other, "f32"), Array(x, "f32"), Array(np.zeros((32, 32), np.float32), "f32", x[:, 32:]), Array(np.zeros(32, np.int32), "i32")]
+
+
+def tripled(rng):
+    x = rng.integers(0, 1 << 20, 256).astype(np.int32)
+    return [Array(x, "i32"), Array(np.zeros_like(x), "i32", 3 * x)]
+
+
+def cores(data, row_bytes):
+    """[rows, bytes] as the core matrices of tcgen05_product."""
+    return np.ascontiguousarray(data.reshape(len(data) // 8, 8, -1, row_bytes // 16, 16).transpose(2, 0, 3, 1, 4)).ravel().view(np.int32)
+
+
+def sparse_product(rng):
+    """Two products of bf16 with N of 64: A has the first and the last of each four elements."""
+    stored, b = rng.integers(-8, 9, (128, 32)).astype(np.float32), rng.integers(-8, 9, (64, 64)).astype(np.float32)
+    a = np.zeros((128, 64))
+    a[:, 0::4], a[:, 3::4] = stored[:, 0::2], stored[:, 1::2]
+    table = np.full((128, 16), 0x44444444, np.uint32)
+    table[:, 0] = 0xCCCCCCCC
+    out = np.zeros((128, 256))
+    out[:, :64] = a @ b.T
+    return [Array(cores(bf16(stored).view(np.uint8), 32), "i32"), Array(cores(bf16(b).view(np.uint8), 64), "i32"), Array(table.view(np.int32), "i32"),
+            Array(np.zeros((128, 256), np.float32), "f32", out)]
+
+
+def sparse_text():
+    from tcgen05_product import Product, instruction_descriptor, ptx
+    idesc = instruction_descriptor("f16", 128, 64, 1 << 7 | 1 << 10, True)
+    return ptx("f16", 128, 64, idesc, [Product(0, False), Product(1, True)], sparse=True)
+
+
+def masked_product(rng):
+    """M = 64, N = 128, B kept in a collector buffer: columns of B count as zero in the first product, all count in the second."""
+    a, b = rng.integers(-8, 9, (64, 16)).astype(np.float32), rng.integers(-8, 9, (128, 16)).astype(np.float32)
+    once = a.astype(np.float64) @ b.T
+    product = once + np.where(np.arange(128) % 64 % 8 < 4, 0, once)
+    out = np.zeros((128, 256))
+    out[:64, :64], out[64:, :64] = product[:, :64], product[:, 64:]
+    return [Array(cores(bf16(a).view(np.uint8), 32), "i32"), Array(cores(bf16(b).view(np.uint8), 32), "i32"),
+            Array(np.zeros((128, 16), np.int32), "i32"), Array(np.zeros((128, 256), np.float32), "f32", out)]
+
+
+def masked_text():
+    from tcgen05_product import Product, instruction_descriptor, ptx
+    mask = 3 << 32 | 1 << 39 | 3 << 40 | 3 << 48  # both halves begin with four columns of zeros, then four of B
+    products = [Product(0, False, ".collector::b2::fill", mask), Product(0, True, ".collector::b2::lastuse", 0)]
+    return ptx("f16", 64, 128, instruction_descriptor("f16", 64, 128, 1 << 7 | 1 << 10), products, ws=True)
+
+
 KERNELS = {
     "gemm_pingpong": by_compiler("gemm_pingpong", "sm_90a", lambda r: gemm(r, 256, 256, 64 * 4, 4, 1, 4)),
     "gemm_cooperative": by_compiler("gemm_cooperative", "sm_90a", lambda r: gemm(r, 128, 512, 64 * 3, 1, 2, 3)),
-    "gemm_small_m": by_compiler("gemm_small_m", "sm_90a", lambda r: gemm(r, 64, 128, 64 * 9, 1, 2, 9)),
-    "gemm_multicast": by_compiler("gemm_multicast", "sm_90a", lambda r: gemm(r, 256, 512, 64 * 3, 1, 2, 3), 2),
+    "gemm_small_m": by_compiler("gemm_small_m", "sm_90a", lambda r: gemm(r, 64, 256, 64 * 9, 1, 4, 9)),
+    "gemm_multicast": by_compiler("gemm_multicast", "sm_90a", lambda r: gemm(r, 256, 512, 64 * 7, 1, 2, 7), 2),
     "attention_d128": by_compiler("attention_d128", "sm_90a", lambda r: attention(r, 1, 384, 1)),
     "gemm_fp8_block_128x128": by_compiler("gemm_fp8_block_128x128", "sm_90a", lambda r: gemm_fp8(r, 128, 256, 5, (1, 2))),
     "gemm_tcgen05": by_compiler("gemm_tcgen05", "sm_100a", lambda r: gemm(r, 128, 1024, 64 * 2, 1, 4, 2)),
     "gemm_tcgen05_pair": by_compiler("gemm_tcgen05_pair", "sm_100a", lambda r: gemm(r, 256, 768, 64 * 2, 1, 3, 2), 2),
     "gemm_tcgen05_mxf8": by_compiler("gemm_tcgen05_mxf8", "sm_100a", lambda r: gemm_mxf8(r, 1, 3, 2)),
-    "attention_tcgen05": by_compiler("attention_tcgen05", "sm_100a", lambda r: attention_tcgen05(r, 1, 1, 3)),
+    "attention_tcgen05": by_compiler("attention_tcgen05", "sm_100a", lambda r: attention_tcgen05(r, 1, 2, 2)),
     "block_sum": by_hand("block_sum", block_sum, grid={"x": 4}, threads=256),
     "cp_async_ring": by_hand("cp_async_ring", scaled_copy, threads=64),
     "bulk_copy": by_hand("bulk_copy", scaled_copy, threads=128),
@@ -192,6 +264,13 @@ KERNELS = {
     "neighbours": by_hand("neighbours", neighbours, grid={"x": 4}, cluster=[4, 1, 1], threads=128),
     "transposed": by_hand("transposed", transposed, {0: {"box": [32, 32]}}, threads=256),
     "produced": by_hand("produced", produced, grid={"x": 2}, cluster=[2, 1, 1], threads=64),
+    "cp_async_pipeline": by_hand("cp_async_pipeline", plus_one, threads=64),
+    "remote_sum": by_hand("remote_sum", remote_sum, grid={"x": 4}, cluster=[4, 1, 1], threads=32),
+    "chained_scan": by_hand("chained_scan", chained_scan, grid={"x": 4}, threads=64),
+    "edited_map": by_hand("edited_map", edited_map, {0: {"box": [32, 32]}}),
+    "stealing": by_hand("stealing", tripled, target="sm_100a", grid={"x": 8}, threads=32),
+    "tcgen05_sparse": by_hand("tcgen05_sparse", sparse_product, target="sm_100a", text=sparse_text, symbol="product", shared_bytes=65536),
+    "tcgen05_masked": by_hand("tcgen05_masked", masked_product, target="sm_100a", text=masked_text, symbol="product", shared_bytes=65536),
 }
 _known = {}
 

@@ -65,6 +65,52 @@ def drop_wait(number, every=False):
     return edit(r"mbarrier\.try_wait", change, number, every)
 
 
+def test_once(number):
+    """The try_wait without the branch back to it: whatever it says, the thread goes on."""
+    def apply(ptx, recipe):
+        lines = ptx.split("\n")
+        i = site(ptx, r"mbarrier\.try_wait", number)
+        predicate = re.search(r"%p\d+", lines[i]).group()
+        for j in range(i + 1, i + 4):
+            negation = re.match(r"\s*not\.pred\s+(%p\d+), " + predicate, lines[j])
+            predicate = negation.group(1) if negation else predicate
+            if not re.match(r"\s*@!?" + predicate + r"\s+bra", lines[j]):
+                continue
+            if "bra.uni" in lines[j + 1]:  # the branch leaves the loop, the next one goes back
+                lines[j] = re.sub(r"@!?%p\d+ bra", "bra.uni", lines[j])
+                j += 1
+            lines[j] = "\t// dropped: " + lines[j].strip()
+            return "\n".join(lines), recipe
+        raise NoSite(f"no branch behind try_wait number {number}")
+    return apply
+
+
+def keep_parity(number):
+    """A ring's parity (the xor behind a selp of 1 or 0) stays when the ring wraps."""
+    def apply(ptx, recipe):
+        lines = ptx.split("\n")
+        for i in sites(ptx, r"selp\.b32\s+%r\d+, 1, 0")[number:]:
+            for j in (i + 1, i + 2):
+                if "xor.b32" in lines[j]:
+                    lines[j] = re.sub(r"xor\.b32(\s+%r\d+, %r\d+), %r\d+;", r"mov.b32\1;", lines[j])
+                    return "\n".join(lines), recipe
+        raise NoSite(f"no parity number {number}")
+    return apply
+
+
+def by_warps(pattern, comparison, number=0, otherwise=""):
+    """Only the warps of a warpgroup whose number compares so with 0 ("eq", "ne") execute the statement, the others `otherwise`."""
+    def change(line):
+        return ("\t{ .reg .pred %mine; .reg .b32 %warp; mov.u32 %warp, %tid.x; and.b32 %warp, %warp, 96; "
+                f"setp.{comparison}.u32 %mine, %warp, 0; @%mine {line.strip()} {'@!%mine ' + otherwise if otherwise else ''} }}")
+    return edit(pattern, change, number)
+
+
+def bits(pattern, mask, number=0):
+    """Flips bits of the last number of the statement."""
+    return edit(pattern, lambda line: re.sub(r"(\d+);", lambda m: f"{int(m.group(1)) ^ mask};", line), number)
+
+
 def flip_parity(number):
     """Waits for the other phase."""
     def apply(ptx, recipe):

@@ -5,7 +5,7 @@
     test/faults/run.py --export FOLDER       kernels, recipes and inputs for on_gpu.py
 
 Needs the built library ($TILELOOM_LIBRARY) and `python` of the repository on PYTHONPATH. A mutant runs in the default schedule and, until
-it is found, with seeds 1, 2, 3. Exit status 1 if something slipped through.
+it is found, with seeds 1 to 19. Exit status 1 if something slipped through.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from simulate import simulate  # noqa: E402
 from table import FAULTS  # noqa: E402
 
 
-def examine(fault, seeds=4):
+def examine(fault, seeds=20):
     """(right kinds found, all kinds found, seed, text); the seed is that of the first run with a right kind, or None."""
     kernel = kernels.load(fault.kernel)
     ptx, recipe = fault.change(kernel.ptx, kernel.recipe)

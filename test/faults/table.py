@@ -7,22 +7,10 @@
 
 import re
 
-from mutate import both, drop, drop_wait, edit, flip_parity, in_recipe, insert, move, move_to_join, same_address, swap
-
-TRY_WAIT = r"mbarrier\.try_wait"
-RELEASE = r"mbarrier\.arrive\.shared"
-LOAD = r"cp\.async\.bulk\.tensor.*mbarrier::complete_tx"
-STORE = r"cp\.async\.bulk\.tensor.*bulk_group"
-
-
-class Fault:
-    def __init__(self, kernel, name, change, *kinds, checks=None):
-        self.kernel, self.name, self.change, self.kinds, self.checks = kernel, name, change, kinds, checks
-
-    @property
-    def id(self):
-        return f"{self.kernel}: {self.name}"
-
+from fault import LOAD, RELEASE, STORE, Fault
+from mutate import (bits, both, by_warps, drop, drop_wait, edit, flip_parity, in_recipe, insert, keep_parity, move, move_to_join,
+                    same_address, swap, test_once)
+from small import SMALL
 
 PINGPONG, COOPERATIVE, MULTICAST = "gemm_pingpong", "gemm_cooperative", "gemm_multicast"
 ATTENTION, FP8 = "attention_d128", "gemm_fp8_block_128x128"
@@ -149,43 +137,58 @@ FAULTS = [
     Fault(TC_ATTENTION, "probabilities used before they are there", drop_wait(18), "tensor-race"),
     Fault(TC_ATTENTION, "no fence::after before the second product", both(drop(r"tcgen05\.fence::after", 10), drop(r"tcgen05\.fence::after", 10)),
           "tensor-race"),
-    # Small kernels: barriers, cp.async, bulk copies, clusters, st.async, atomics.
-    Fault("block_sum", "no barrier between write and read", drop(r"bar\.sync"), "race"),
-    Fault("block_sum", "diverged warp at an aligned barrier", swap(r"bar\.sync 0;", r"bar", "@!%p1 bar"), "diverged"),
-    Fault("block_sum", "one partial sum too many read", swap(r"setp\.ge\.u32", "8;", "9;"), "out-of-bounds", "uninitialised"),
-    Fault("block_sum", "partial sums 2 bytes off", swap(r"st\.shared", r"\[%r10\]", "[%r10+2]"), "misaligned"),
-    Fault("block_sum", "result stored, not added", swap(r"red\.global", r"red\.global\.add\.s32", "st.global.s32"), "race"),
-    Fault("block_sum", "past the end of the input", swap(r"mad\.lo", "256", "257"), "out-of-bounds"),
-    Fault("cp_async_ring", "wait_group one too large", swap(r"cp\.async\.wait_group", "1;", "2;"), "race"),
-    Fault("cp_async_ring", "group not committed", drop(r"cp\.async\.commit_group", 1), "race"),
-    Fault("cp_async_ring", "no barrier before the slot is used again", drop(r"bar\.sync 1"), "race"),
-    Fault("cp_async_ring", "barrier counts half the threads", swap(r"bar\.sync 1", "64", "32"), "race"),
-    Fault("bulk_copy", "copy 16 bytes short", swap(r"cp\.async\.bulk\.shared", "2048, ", "2032, ", 1), "transaction-count"),
-    Fault("bulk_copy", "copy size not a multiple of 16", swap(r"cp\.async\.bulk\.shared", "2048, ", "2040, ", 1), "bad-size"),
-    Fault("bulk_copy", "bulk store not waited for", drop(r"wait_group 0"), "exit-pending"),
-    Fault("bulk_copy", "slot loaded while its store reads it", drop(r"wait_group\.read"), "race"),
-    Fault("bulk_copy", "no proxy fence before the store", drop(r"fence\.proxy"), "missing-proxy-fence"),
-    Fault("bulk_copy", "store over the live barrier", swap(r"st\.shared\.v4", r"\[%r11\]", "[%r3]"), "mbarrier-overwritten"),
-    Fault("bulk_copy", "no fence after the initialisation", drop(r"fence\.mbarrier_init"), "missing-proxy-fence", checks="all,strict"),
-    Fault("warp_exchange", "no bar.warp.sync between write and read", drop(r"bar\.warp\.sync", 0), "race"),
-    Fault("warp_exchange", "no bar.warp.sync behind cp.async", drop(r"bar\.warp\.sync", 1), "race"),
-    Fault("neighbours", "no cluster barrier before the remote read",
-          both(drop(r"barrier\.cluster\.arrive"), drop(r"barrier\.cluster\.wait")), "race"),
-    Fault("neighbours", "first arrive relaxed", swap(r"barrier\.cluster\.arrive\.release", "release", "relaxed"), "race"),
-    Fault("neighbours", "CTA ends while another reads it",
-          both(drop(r"barrier\.cluster\.arrive", 1), drop(r"barrier\.cluster\.wait", 1)), "remote-exited"),
-    Fault("neighbours", "rank of the next CTA not wrapped", drop(r"and\.b32 %r9"), "out-of-bounds"),
-    Fault("neighbours", "wrong CTA rank", swap(r"add\.s32 %r9", "1;", "2;"), "wrong-result"),
-    Fault("neighbours", "remote address used as a local one", swap(r"ld\.shared::cluster", "shared::cluster", "shared"), "out-of-bounds"),
-    Fault("transposed", "no barrier before the turned tile is read", drop(r"bar\.sync 0", 1), "race"),
-    Fault("transposed", "load not waited for", drop_wait(0), "race"),
-    Fault("transposed", "tile at an address that TMA cannot use", swap(LOAD, r"\[%r2\]", "[%r2+16]"), "tensor-map", "misaligned"),
-    Fault("transposed", "every lane issues the copy", swap(r"@!%p2 bra", "@!%p2 bra READY", "// all"), "mbarrier", "race",
-          "transaction-count"),
-    Fault("produced", "remote barrier expects fewer bytes", swap(r"expect_tx", "1024", "1008"), "race", "transaction-count"),
-    Fault("produced", "message not waited for", drop_wait(0), "race"),
-    Fault("produced", "no fence before the ticket", drop(r"membar", 0), "race"),
-    Fault("produced", "no fence behind the ticket", drop(r"membar", 1), "race"),
-    Fault("produced", "ticket not atomic", swap(r"atom\.global", r"atom\.global\.add\.u32 (%r\d+), (\[%rd3\]), 1;",
-                                               r"ld.global.b32 \1, \2; st.global.b32 \2, 1;"), "race"),
-]
+    # Waits that are no waits, parities, places of operands.
+    Fault(PINGPONG, "first slot tested once, not waited for", test_once(0), "race"),
+    Fault(PINGPONG, "free slot tested once", test_once(2), "race", "mbarrier"),
+    Fault(PINGPONG, "consumer does not wait for its turn", drop(r"bar\.sync\s+%r\d+, 256"), "race"),
+    Fault("gemm_small_m", "consumer does not wait for its turn", drop(r"bar\.sync\s+%r\d+, 256"), "race"),
+    Fault(PINGPONG, "consumer waits twice for its turn", edit(r"bar\.sync\s+%r\d+, 256", lambda line: line + "\n" + line), "deadlock"),
+    Fault(PINGPONG, "turn given by another barrier", swap(r"bar\.arrive", r"%r\d+,", "9,", 1), "deadlock"),
+    Fault(PINGPONG, "consumer's parity stays when its ring wraps", keep_parity(0), "race", "barrier-lapped"),
+    Fault(PINGPONG, "producer's parity stays when its ring wraps", keep_parity(2), "deadlock", "mbarrier", "barrier-lapped"),
+    Fault(PINGPONG, "slot released twice", edit(RELEASE, lambda line: line + "\n" + re.sub(r"%rd\d+", "_", line, count=1)),
+          "barrier-lapped", "race"),
+    Fault(PINGPONG, "barrier of a full slot counts two arrivals", swap(r"mbarrier\.init", r", %r\d+;", ", 2;", 6), "deadlock"),
+    Fault(PINGPONG, "both loads count on another slot's barrier", swap(LOAD, r"\+221224\]", "+221232]", 0), "transaction-count"),
+    Fault(PINGPONG, "slots overlap", swap(r"mad\.lo\.s32\s+%r124", "40960", "36864"), "race", "uninitialised"),
+    Fault(PINGPONG, "coordinates of A swapped", swap(LOAD, r"\{(%r\d+), (%r\d+)\}", r"{\2, \1}", 0), "wrong-result"),
+    Fault(PINGPONG, "A and B of a wgmma swapped", swap(r"wgmma\.mma_async", r"\}, (%rd\d+), (%rd\d+),", r"}, \2, \1,", 1), "wrong-result"),
+    Fault(PINGPONG, "descriptor differs in one warp", edit(r"wgmma\.mma_async", lambda line: (
+        "\t{ .reg .b64 %mine; .reg .b32 %warp; mov.u32 %warp, %tid.x; and.b32 %warp, %warp, 32; cvt.u64.u32 %mine, %warp; "
+        f"add.s64 %mine, %mine, {re.search(r'}, (%rd[0-9]+),', line).group(1)}; {re.sub(r'}, %rd[0-9]+,', '}, %mine,', line.strip())} }}")),
+          "descriptor"),
+    Fault(PINGPONG, "commit by three warps of four", by_warps(r"wgmma\.commit", "ne"), "race"),
+    Fault(ATTENTION, "scores waited for by one group less", edit(r"wgmma\.wait_group.* 0;", lambda line: line.replace(" 0;", " 1;")),
+          "register-in-flight"),
+    Fault(PINGPONG, "accumulators not set, first product adds to them", drop(r"mov\.b32\s+%r\d+, 0"), "uninitialised"),
+    # Fences and barriers of the epilogue, for some threads or on the last round only.
+    Fault(PINGPONG, "proxy fence of global memory before the TMA store", swap(r"fence\.proxy\.async", r"shared::cta", "global"),
+          "missing-proxy-fence"),
+    Fault(PINGPONG, "no proxy fence before the last TMA store", drop(r"fence\.proxy\.async", 3), "missing-proxy-fence"),
+    Fault(PINGPONG, "proxy fence by one warp of four", by_warps(r"fence\.proxy\.async", "eq"), "missing-proxy-fence"),
+    Fault(PINGPONG, "barrier before the TMA store without one warp", by_warps(r"bar\.sync\s+%r\d+, 128", "ne", 1), "race", "deadlock"),
+    Fault(PINGPONG, "stmatrix 8 bytes off", edit(r"stmatrix", lambda line: re.sub(r"\[(%r\d+)\]", r"[\1+8]", line)), "misaligned"),
+    Fault(PINGPONG, "TMA store to the transposed place", swap(STORE, r"\{(%r\d+), (%r\d+)\}", r"{\2, \1}", 0), "race", "wrong-result"),
+    Fault(PINGPONG, "setmaxnreg by three warps of four", by_warps(r"setmaxnreg\.inc", "ne"), "setmaxnreg"),
+    Fault(PINGPONG, "setmaxnreg of two values in a warpgroup",
+          by_warps(r"setmaxnreg\.inc", "ne", otherwise="setmaxnreg.inc.sync.aligned.u32 224;"), "setmaxnreg"),
+    # Multicast.
+    Fault(MULTICAST, "both CTAs load for the second only", swap(r"mov\.b16\s+%rs1", "3;", "2;"), "transaction-count"),
+    Fault(MULTICAST, "both halves of B to one place", swap(r"add\.s32\s+%r268", r"%r266, %r99", r"%r266, 0"), "uninitialised"),
+    Fault(MULTICAST, "multicast before the other CTA's slot is free", drop_wait(1), "race", "mbarrier"),
+    Fault(MULTICAST, "cluster barrier after the initialisation not waited for", drop(r"barrier\.cluster\.wait", 0), "cluster-barrier"),
+    # tcgen05.
+    Fault(TC, "accumulator tested once", test_once(0), "tensor-race"),
+    Fault(TC, "loads of another warp's lanes", swap(r"tcgen05\.ld", r"\[(%r\d+)\]", r"[\1+2097152]"), "tensor-lane"),
+    Fault(TC, "one product a column further", swap(r"tcgen05\.mma", r"\[(%r\d+)\]", r"[\1+1]", 1), "uninitialised"),
+    Fault(TC, "no fence::after behind both waits of the matrix unit", both(*[drop(r"tcgen05\.fence::after", 2)] * 2), "tensor-race"),
+    Fault(TC, "instruction descriptor with half of N", bits(r"mov\.b32\s+%r101", (32 ^ 16) << 17), "uninitialised", "wrong-result"),
+    Fault(TC, "every lane issues the products", edit(r"elect\.sync", lambda line: (
+        f"{line}\n\tsetp.eq.u32 {re.search(r'[|](%p[0-9]+)', line).group(1)}, 0, 0;"), 2), "tcgen05-issue"),
+    Fault(MXF8, "scales copied behind the product that needs them", move(r"tcgen05\.cp", 0, after=r"tcgen05\.mma"), "uninitialised"),
+    Fault(MXF8, "scales of another step", bits(r"mov\.b32\s+%r10[3-6]", 1 << 29), "wrong-result"),
+    Fault(PAIR, "accumulator released in a CTA that does not exist", drop(r"mapa", 0), "uninitialised", "out-of-bounds"),
+    Fault(TC_ATTENTION, "softmax without fence::before", drop(r"tcgen05\.fence::before", 1), "tensor-race"),
+    Fault(TC_ATTENTION, "rescaled output without fence::before", drop(r"tcgen05\.fence::before", 2), "tensor-race"),
+    Fault(TC_ATTENTION, "last output of a tile without fence::before", drop(r"tcgen05\.fence::before", 3), "tensor-race"),
+] + SMALL

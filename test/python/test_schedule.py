@@ -40,7 +40,17 @@ def test_more_work_takes_longer():
     times = [gemm(4096, 4096, k).microseconds for k in (0, 512, 1024, 4096, 8192)]
     assert times == sorted(times) and times[-1] > 1.8 * times[-2]
     assert gemm(128, 256, 512).microseconds < gemm(132 * 128, 256, 512).microseconds * 1.2, "one wave"
-    assert gemm(133 * 128, 256, 8192).microseconds > 1.6 * gemm(132 * 128, 256, 8192).microseconds, "two waves"
+    two = gemm(133 * 128, 256, 8192, split=1).microseconds
+    assert two > 1.6 * gemm(132 * 128, 256, 8192, split=1).microseconds, "two waves"
+    assert gemm(133 * 128, 256, 8192).microseconds < 0.97 * two, "slices of K fill the second"
+
+
+def test_slices():
+    few = gemm(128, 512, 65536)
+    assert few.split > 8 and few.microseconds < gemm(128, 512, 65536, split=1).microseconds / 4
+    assert gemm(4096, 4096, 4096).split == 1
+    assert gemm(128, 512, 65536, split=4).split == 4
+    assert b"split: expected a loop that carries sums" in predict("attention", (), split=2).reason
 
 
 def test_refusals():

@@ -38,6 +38,9 @@ struct Machine {
   double storeBase = 355;    ///< clocks from the last product to the first store
   double storePiece = 172;   ///< clocks of each piece of a result
   double launch = 7460;      ///< clocks of a launch: start, first copies, end
+  double partialStore = 80;  ///< bytes of a slice's sums out of one SM, per clock
+  double partialLoad = 100;  ///< and in, by the last slice
+  double arrival = 3000;     ///< clocks of fences and counter when a slice is done
   double dramBytes = 3950e3; ///< per microsecond
   double dramBytesPerProcessor = 57.8e3;
   double keptGain = 1.2;       ///< of it, where `keep` spares L2 from writing back
@@ -59,6 +62,7 @@ struct Prediction {
   double bytes = 0;   ///< through L2
   int64_t raster = 0; ///< rows of tiles whose streams fit L2 together, where the order matters
   Keep keep = Keep::None;
+  int64_t split = 1; ///< slices of the loop: the schedule's, or what is best
 };
 
 /// `kernel`: a tile program whose schedule is assigned (tile-assign-schedule). `arguments`: values

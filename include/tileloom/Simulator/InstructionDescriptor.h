@@ -23,6 +23,7 @@ struct MmaForm {
   unsigned ctaGroup = 1; ///< 1 or 2
   bool ws = false;
   bool aInTmem = false;
+  bool sparse = false; ///< .sp
   unsigned scaleVector =
       0; ///< 1, 2, 4 for scale_vec::NX (block32 = 1X or 2X, block16 = 4X); 0 = default
 };

@@ -109,6 +109,11 @@ struct DecodedOperand {
   /// 2 or 4 for mxf4 and mxf4nvf4. Call after load.
   void setScales(Format format, const uint8_t *scales, size_t count);
 
+  /// Makes the k stored elements of a sparse A those of a row of 2 k: element i of a row goes to
+  /// places[row * k + i], what nobody goes to is absent (not a zero: it meets no infinity of B).
+  /// Call after load.
+  void spread(const uint8_t *places);
+
   MmaType type = MmaType::F16;
   size_t rows = 0, k = 0, stride = 0;
   std::vector<uint32_t> pattern; ///< raw elements, sign applied
@@ -116,6 +121,7 @@ struct DecodedOperand {
   std::vector<int32_t> exponent; ///< of the fused sum; specialExponent for infinities and NaNs
   enum RowState : uint8_t { Normal, AllZero, HasSpecial };
   std::vector<uint8_t> rowState; ///< per row; HasSpecial: an infinity or NaN
+  std::vector<uint8_t> present;  ///< after spread, as pattern; empty: all elements are there
 
   size_t scaleCount = 0; ///< 0: not scaled
   Format scaleFormat = Format::UE8M0;

@@ -78,6 +78,9 @@ struct Decoder {
     d.sparsitySelector = uint8_t(field(bits, 1, 0));
     if (d.sparsitySelector && (!d.sparse || kind == MmaKind::I8 || kind == MmaKind::F8F6F4))
       return fail("sparsity selector is " + num(d.sparsitySelector) + ", needs 0 here");
+    // PTX gives the field two bits; CUTLASS, the only text with the layout, knows two columns.
+    if (d.sparsitySelector > 1)
+      return fail("sparsity selector is " + num(d.sparsitySelector) + ", needs 0 or 1");
     d.saturate = field(bits, 3, 3);
     if (d.saturate && kind != MmaKind::I8)
       return fail("bit 3 (saturate) is set, it is for i8 only");
@@ -202,6 +205,9 @@ struct Decoder {
     d = D();
     d.kind = kind;
     d.sparse = field(bits, 2, 2);
+    if (d.sparse != form.sparse)
+      return fail(std::string("bit 2 (sparse) is ") + (d.sparse ? "1" : "0") +
+                  " in tcgen05.mma" + (form.sparse ? ".sp" : ""));
     d.n = field(bits, 22, 17) << 3;
     d.negateA = field(bits, 13, 13);
     d.negateB = field(bits, 14, 14);

@@ -115,10 +115,12 @@ struct Tile {
 
   uint32_t reference(size_t row, size_t column, float accumulator) const {
     uint32_t pa[detail::kernelMaxK], pb[detail::kernelMaxK];
-    for (size_t k = 0; k < a.k; ++k) {
-      pa[k] = a.pattern[k * a.stride + row];
-      pb[k] = b.pattern[k * b.stride + column];
-    }
+    size_t count = 0;
+    for (size_t k = 0; k < a.k; ++k)
+      if (a.present.empty() || a.present[k * a.stride + row]) {
+        pa[count] = a.pattern[k * a.stride + row];
+        pb[count++] = b.pattern[k * b.stride + column];
+      }
     uint32_t cBits = model.f16Result ? floatToF16(accumulator) : bitsOf(accumulator);
     uint32_t nan = model.f16Result ? 0x7FFF : 0x7FFFFFFF;
     if (a.scaleCount > 1) {
@@ -127,7 +129,7 @@ struct Tile {
         sa[i] = a.scalePattern[i * a.stride + row];
         sb[i] = b.scalePattern[i * b.stride + column];
       }
-      return fusedDotAddBlockScaled(pa, pb, a.k, cBits, a.scaleFormat, sa, sb, a.scaleCount);
+      return fusedDotAddBlockScaled(pa, pb, count, cBits, a.scaleFormat, sa, sb, a.scaleCount);
     }
     int scale = 0;
     if (a.scaleCount == 1) {
@@ -141,7 +143,7 @@ struct Tile {
     bool special = isSpecial(row, column);
     if ((zeroA || zeroB) && !special && accumulator == 0)
       return 0; // padding: all products and the accumulator are zero
-    return fusedDotAdd(model, formatOf(a.type), pa, formatOf(b.type), pb, a.k, cBits, scale);
+    return fusedDotAdd(model, formatOf(a.type), pa, formatOf(b.type), pb, count, cBits, scale);
   }
 
   void storeRow(uint32_t *words, size_t count) const {
@@ -181,6 +183,13 @@ struct Tile {
     args.bad = bad;
     const KernelTable &table = *kernels();
     bool anyBad = false;
+    // The block kernel adds 16 neighbours exactly; of a sparse row these are 16 stored ones.
+    bool scattered = blocks && !a.present.empty();
+    if (scattered && !fast) {
+      for (size_t i = 0; i < count; ++i)
+        words[i] = reference(row, column + i, c[i]);
+      return;
+    }
     if (isInteger(a.type))
       table.integerRow(args);
     else if (fast)

@@ -152,6 +152,7 @@ void DecodedOperand::load(MmaType newType, Packing packing, const uint8_t *data,
   k = kCount;
   stride = (rows + 15) / 16 * 16;
   scaleCount = 0;
+  present.clear();
   size_t count = k * stride;
   pattern.resize(count);
   value.resize(count);

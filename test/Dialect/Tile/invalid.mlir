@@ -140,3 +140,11 @@ func.func @a_part_of_a_place(%D: !tile.desc<1x16x64xf32>, %i: i32) {
   %x = tile.load %D[%i, %i, %i, %i, %i] : !tile.desc<1x16x64xf32> -> tensor<16x64xf32>
   return
 }
+
+// -----
+
+func.func @no_arrivals(%p: i64, %i: i32) {
+  // expected-error@+1 {{attribute 'count' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive}}
+  %last = "tile.last_arrival"(%p, %i) {count = 0 : i64} : (i64, i32) -> i1
+  return
+}

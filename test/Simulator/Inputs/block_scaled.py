@@ -12,6 +12,8 @@ FORMS = {
     "mxfp8": ("mxf8f6f4", "1X", 32, 1, 8, True),
     "mxfp4": ("mxf4", "2X", 64, 2, 4, True),
     "nvfp4": ("mxf4nvf4", "4X", 64, 4, 4, False),
+    "nvfp4_ue8m0": ("mxf4nvf4", "4X", 64, 4, 4, True),
+    "nvfp4_2x": ("mxf4nvf4", "2X", 64, 2, 4, True),
 }
 M = N = 128
 

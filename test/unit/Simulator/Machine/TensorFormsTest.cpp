@@ -113,17 +113,18 @@ TEST(Refusals, NameWhatIsMissing) {
     EXPECT_NE(e.find("line"), std::string::npos) << e;
   };
   refused("wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.bf16.bf16 {%f1,%f2,%f3,%f4}, %rd1, %rd2, "
-          "%r1, 0, "
-          "1, 1, 1, 0, 0;",
-          "sparse wgmma is not supported");
-  refused("mma.sp.sync.aligned.m16n8k32.row.col.f32.bf16.bf16.f32 {%f1,%f2,%f3,%f4}, "
-          "{%r1,%r2,%r3,%r4}, "
-          "{%r5,%r6,%r7,%r8}, {%f1,%f2,%f3,%f4}, %r9, 0;",
-          "sparse mma is not supported");
-  refused("tcgen05.mma.sp.cta_group::1.kind::f16 [%r1], %rd1, %rd2, [%r2], %r3, %p1;",
-          "sparse tcgen05.mma is not supported");
-  refused("tcgen05.mma.ws.cta_group::1.kind::f16 [%r1], %rd1, %rd2, %r3, %p1, %rd3;",
-          "zero-column mask");
+          "%r1, 2, 1, 1, 1, 0, 0;",
+          "the sparsity selector is 2, needs 0 or 1");
+  refused("mma.sp.sync.aligned.m16n8k32.row.col.f32.bf16.f16.f32 {%f1,%f2,%f3,%f4}, "
+          "{%r1,%r2,%r3,%r4}, {%r5,%r6,%r7,%r8}, {%f1,%f2,%f3,%f4}, %r9, 0;",
+          "mma.sp has no f32.bf16.f16");
+  refused("mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::f8f6f4.f32.e4m3.e4m3.f32 "
+          "{%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, {%r5,%r6,%r7,%r8}, {%f1,%f2,%f3,%f4}, %r9, 0;",
+          "kind::f8f6f4 is an instruction of sm_120a");
+  refused("tcgen05.mma.cta_group::1.kind::f16.ashift [%r1], [%r2], %rd2, %r3, %p1;",
+          "ashift is not supported");
+  refused("tcgen05.mma.cta_group::1.kind::f16.collector::b0::fill [%r1], %rd1, %rd2, %r3, %p1;",
+          "are for tcgen05.mma.ws");
   refused(
       "cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%r1], "
       "[%rd1, {%r2, %r3, %r4, %r5}], [%r6], {%h1, %h2};",

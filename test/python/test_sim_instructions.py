@@ -1,0 +1,186 @@
+"""Instructions of sm_100a that no program of the compiler has, by hand, assembled by ptxas, against NumPy."""
+
+import os
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+from tileloom import sim
+
+HEAD = """.version 8.7
+.target sm_100a
+.address_size 64
+.extern .shared .align 1024 .b8 memory[];
+.visible .entry k(.param .u64 pin, .param .u64 pout{more})
+{{
+	.reg .pred %p<8>;
+	.reg .b16 %h<8>;
+	.reg .b32 %r<40>;
+	.reg .b64 %rd<16>;
+	.reg .b64 %in, %out;
+	.reg .b32 %t;
+	ld.param.u64 %in, [pin];
+	ld.param.u64 %out, [pout];
+	mov.u32 %t, %tid.x;
+"""
+
+
+def run(body, given, out, tmp_path, maps=(), shared=0, threads=32):
+    """out after the kernel of one CTA; `body` has %in, %out, %t."""
+    more = "".join(f", .param .align 64 .b8 map{i}[128]" for i in range(len(maps)))
+    text = HEAD.format(more=more) + body + "\tret;\n}\n"
+    ptxas = shutil.which("ptxas") or os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "bin", "ptxas")
+    if os.access(ptxas, os.X_OK):
+        (tmp_path / "k.ptx").write_text(text)
+        subprocess.run([ptxas, "-arch=sm_100a", str(tmp_path / "k.ptx"), "-o", str(tmp_path / "k.cubin")], check=True)
+    sim.Kernel(text).launch([given, out, *maps], block=(threads,), shared=shared).check()
+    return out
+
+
+def test_packed_f32(tmp_path):
+    x = np.random.default_rng(1).standard_normal((32, 6)).astype(np.float32)
+    body = "\tmul.wide.u32 %rd1, %t, 24;\n\tadd.s64 %rd1, %in, %rd1;\n\tmul.wide.u32 %rd2, %t, 32;\n\tadd.s64 %rd2, %out, %rd2;\n"
+    body += "".join(f"\tld.global.b64 %rd{3 + i}, [%rd1+{8 * i}];\n" for i in range(3))
+    for i, operation in enumerate(("add.rn.f32x2 %rd6, %rd3, %rd4", "mul.rn.f32x2 %rd6, %rd3, %rd4", "fma.rn.f32x2 %rd6, %rd3, %rd4, %rd5",
+                                   "sub.rn.f32x2 %rd6, %rd3, %rd4")):
+        body += f"\t{operation};\n\tst.global.b64 [%rd2+{8 * i}], %rd6;\n"
+    found = run(body, x, np.zeros((32, 4, 2), np.float32), tmp_path)
+    a, b, c = x[:, :2], x[:, 2:4], x[:, 4:]
+    fused = (a.astype(np.float64) * b + c).astype(np.float32)  # 48 bits and an addition: double is enough here
+    assert np.array_equal(found, np.stack([a + b, a * b, fused, a - b], 1))
+
+
+@pytest.mark.parametrize("operation, wanted", [
+    ("min", lambda x: np.nanmin(x)), ("max", lambda x: np.nanmax(x)), ("min.abs", lambda x: np.nanmin(np.abs(x))),
+    ("max.abs", lambda x: np.nanmax(np.abs(x))), ("max.NaN", lambda x: np.float32("nan"))])
+def test_redux_of_floats(operation, wanted, tmp_path):
+    x = np.random.default_rng(2).standard_normal(32).astype(np.float32)
+    x[7] = np.nan
+    body = (f"\tmul.wide.u32 %rd1, %t, 4;\n\tadd.s64 %rd2, %in, %rd1;\n\tadd.s64 %rd3, %out, %rd1;\n\tld.global.b32 %r1, [%rd2];\n"
+            f"\tredux.sync.{operation}.f32 %r2, %r1, 0xffffffff;\n\tst.global.b32 [%rd3], %r2;\n")
+    assert np.array_equal(run(body, x, np.zeros(32, np.float32), tmp_path), np.full(32, wanted(x)), equal_nan=True)
+
+
+def test_hints_change_nothing(tmp_path):
+    body = ("\tmul.wide.u32 %rd1, %t, 4;\n\tadd.s64 %rd2, %in, %rd1;\n\tadd.s64 %rd3, %out, %rd1;\n\tmov.u64 %rd4, %clock64;\n"
+            "\tgriddepcontrol.wait;\n\tprefetch.global.L2 [%rd2];\n\tprefetch.global.L1 [%rd2];\n\tcp.async.bulk.prefetch.L2.global [%in], 128;\n"
+            "\tapplypriority.global.L2::evict_normal [%in], 128;\n\tld.global.nc.L1::no_allocate.L2::128B.b32 %r1, [%rd2];\n"
+            "\tnanosleep.u32 100;\n\tgriddepcontrol.launch_dependents;\n\tmov.u64 %rd5, %clock64;\n\tmov.u64 %rd6, %globaltimer;\n"
+            "\tsetp.gt.u64 %p1, %rd5, %rd4;\n\tselp.b32 %r2, %r1, 0, %p1;\n\tst.global.b32 [%rd3], %r2;\n")
+    x = np.arange(1, 33, dtype=np.int32)
+    assert np.array_equal(run(body, x, np.zeros(32, np.int32), tmp_path), x)
+
+
+def test_bulk_store_of_some_bytes(tmp_path):
+    """.cp_mask: bit i of the mask lets byte i of each 16 pass."""
+    body = ("\tmul.wide.u32 %rd1, %t, 4;\n\tadd.s64 %rd2, %in, %rd1;\n\tld.global.b32 %r1, [%rd2];\n\tmov.u32 %r2, memory;\n\tshl.b32 %r3, %t, 2;\n"
+            "\tadd.s32 %r3, %r2, %r3;\n\tst.shared.b32 [%r3], %r1;\n\tfence.proxy.async.shared::cta;\n\tbar.sync 0;\n\tsetp.ne.u32 %p1, %t, 0;\n"
+            "\t@%p1 bra END;\n\tmov.b16 %h1, 0x8421;\n\tcp.async.bulk.global.shared::cta.bulk_group.cp_mask [%out], [%r2], 128, %h1;\n"
+            "\tcp.async.bulk.commit_group;\n\tcp.async.bulk.wait_group 0;\nEND:\n")
+    x = np.random.default_rng(3).integers(0, 256, 128).astype(np.uint8)
+    found = run(body, x.view(np.int32), np.zeros(32, np.int32), tmp_path, shared=1024).view(np.uint8)
+    assert np.array_equal(found, np.where(0x8421 >> np.arange(128) % 16 & 1, x, 0))
+
+
+def tensor_memory(body, given, out, tmp_path, shared=0):
+    """`body` with 64 columns at %r30, in a CTA of 128 threads; %p1: not thread 0, %r31: the lanes of the warp, mbarrier at [memory]."""
+    start = ("\tsetp.ne.u32 %p1, %t, 0;\n\tsetp.ge.u32 %p2, %t, 32;\n\tmov.u32 %r29, memory;\n\t@%p1 bra INITED;\n\tmbarrier.init.shared.b64 [%r29], 1;\n"
+             "\tfence.mbarrier_init.release.cluster;\nINITED:\n\tbar.warp.sync -1;\n\t@%p2 bra HAVE;\n\tmov.b32 %r28, 64;\n"
+             "\ttcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r29+8], %r28;\nHAVE:\n\ttcgen05.fence::before_thread_sync;\n\tbar.sync 0;\n"
+             "\ttcgen05.fence::after_thread_sync;\n\tld.shared.b32 %r30, [%r29+8];\n\tand.b32 %r31, %t, 96;\n\tshl.b32 %r31, %r31, 16;\n"
+             "\tadd.s32 %r31, %r31, %r30;\n")
+    end = ("\ttcgen05.fence::before_thread_sync;\n\tbar.sync 0;\n\t@%p2 bra DONE;\n\ttcgen05.fence::after_thread_sync;\n"
+           "\tmov.b32 %r28, 64;\n\ttcgen05.dealloc.cta_group::1.sync.aligned.b32 %r30, %r28;\nDONE:\n")
+    return run(start + body + end, given, out, tmp_path, shared=shared + 1024, threads=128)
+
+
+def test_pack_and_unpack(tmp_path):
+    """st.unpack::16b puts the halves of a register into two columns, ld sees them, ld.pack::16b brings them together again."""
+    body = ("\tmul.wide.u32 %rd1, %t, 16;\n\tadd.s64 %rd2, %in, %rd1;\n\tadd.s64 %rd3, %rd1, %rd1;\n\tadd.s64 %rd3, %rd3, %rd1;\n"
+            "\tadd.s64 %rd3, %out, %rd3;\n\tld.global.v4.b32 {%r1, %r2, %r3, %r4}, [%rd2];\n"
+            "\ttcgen05.st.sync.aligned.32x32b.x4.unpack::16b.b32 [%r31], {%r1, %r2, %r3, %r4};\n\ttcgen05.wait::st.sync.aligned;\n"
+            "\ttcgen05.ld.sync.aligned.32x32b.x8.b32 {%r5, %r6, %r7, %r8, %r9, %r10, %r11, %r12}, [%r31];\n"
+            "\ttcgen05.ld.sync.aligned.32x32b.x4.pack::16b.b32 {%r13, %r14, %r15, %r16}, [%r31];\n\ttcgen05.wait::ld.sync.aligned;\n"
+            "\tst.global.v4.b32 [%rd3], {%r5, %r6, %r7, %r8};\n\tst.global.v4.b32 [%rd3+16], {%r9, %r10, %r11, %r12};\n"
+            "\tst.global.v4.b32 [%rd3+32], {%r13, %r14, %r15, %r16};\n")
+    x = np.random.default_rng(4).integers(0, 1 << 32, (128, 4)).astype(np.uint32)
+    found = tensor_memory(body, x.view(np.int32), np.zeros((128, 12), np.int32), tmp_path).view(np.uint32)
+    assert np.array_equal(found[:, :8], x.view(np.uint16).astype(np.uint32)) and np.array_equal(found[:, 8:], x)
+
+
+# Shape: rows and bytes of the source, and the lanes that a row goes to (PTX ISA 9.7.16.9.2).
+COPIES = {"128x256b": (128, 32, lambda r: [r]), "128x128b": (128, 16, lambda r: [r]), "4x256b": (4, 32, lambda r: [32 * r]),
+          "64x128b.warpx2::02_13": (64, 16, lambda r: [r, r + 64]), "64x128b.warpx2::01_23": (64, 16, lambda r: [r % 32 + 64 * (r // 32) + c for c in (0, 32)]),
+          "32x128b.warpx4": (32, 16, lambda r: [r, r + 32, r + 64, r + 96])}
+
+
+@pytest.mark.parametrize("shape", COPIES)
+def test_copies_to_tensor_memory(shape, tmp_path):
+    rows, size, lanes = COPIES[shape]
+    # Shared memory: core matrices of 8 rows of 16 bytes, the halves of a row 2048 bytes apart.
+    descriptor = 1 << 46 | 128 >> 4 << 32 | 2048 >> 4 << 16 | 1024 + 1024 >> 4
+    body = ("\tmov.b32 %r1, 0;\n\ttcgen05.st.sync.aligned.32x32b.x8.b32 [%r31], {%r1, %r1, %r1, %r1, %r1, %r1, %r1, %r1};\n"
+            "\ttcgen05.wait::st.sync.aligned;\n\tshl.b32 %r2, %t, 4;\n\tcvt.u64.u32 %rd1, %r2;\n\tadd.s64 %rd2, %in, %rd1;\n\tadd.s32 %r3, %r29, %r2;\n")
+    for half in range(2):
+        body += (f"\tld.global.v4.b32 {{%r4, %r5, %r6, %r7}}, [%rd2+{2048 * half}];\n"
+                 f"\tst.shared.v4.b32 [%r3+{1024 + 2048 * half}], {{%r4, %r5, %r6, %r7}};\n")
+    body += ("\tfence.proxy.async.shared::cta;\n\ttcgen05.fence::before_thread_sync;\n\tbar.sync 0;\n\ttcgen05.fence::after_thread_sync;\n"
+             f"\t@%p1 bra WAIT;\n\tmov.b64 %rd3, {descriptor};\n\ttcgen05.cp.cta_group::1.{shape} [%r30], %rd3;\n"
+             "\ttcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r29];\nWAIT:\n"
+             "\tmbarrier.try_wait.parity.shared.b64 %p3, [%r29], 0;\n\t@!%p3 bra WAIT;\n\ttcgen05.fence::after_thread_sync;\n"
+             "\ttcgen05.ld.sync.aligned.32x32b.x8.b32 {%r8, %r9, %r10, %r11, %r12, %r13, %r14, %r15}, [%r31];\n\ttcgen05.wait::ld.sync.aligned;\n"
+             "\tmul.wide.u32 %rd4, %t, 32;\n\tadd.s64 %rd4, %out, %rd4;\n\tst.global.v4.b32 [%rd4], {%r8, %r9, %r10, %r11};\n"
+             "\tst.global.v4.b32 [%rd4+16], {%r12, %r13, %r14, %r15};\n")
+    x = np.random.default_rng(5).integers(0, 256, (2, 128, 16)).astype(np.uint8)
+    found = tensor_memory(body, x.view(np.int32), np.zeros((128, 8), np.int32), tmp_path, shared=4096).view(np.uint8)
+    wanted = np.zeros((128, 32), np.uint8)
+    for row in range(rows):
+        for lane in lanes(row):
+            wanted[lane, :size] = np.concatenate(x[:, row])[:size]
+    assert np.array_equal(found, wanted)
+
+
+def test_gather_and_scatter(tmp_path):
+    """Four rows of a matrix into one tile, and the tile into four other rows."""
+    body = ("\tmov.b64 %rd1, map0;\n\tcvta.param.u64 %rd1, %rd1;\n\tmov.u32 %r1, memory;\n\tsetp.ne.u32 %p1, %t, 0;\n\t@%p1 bra END;\n"
+            "\tmbarrier.init.shared.b64 [%r1+1024], 1;\n\tfence.mbarrier_init.release.cluster;\n\tmbarrier.arrive.expect_tx.shared.b64 _, [%r1+1024], 256;\n"
+            "\tmov.b32 %r2, 16;\n\tmov.b32 %r3, 9;\n\tmov.b32 %r4, 2;\n\tmov.b32 %r5, 30;\n\tmov.b32 %r6, 5;\n"
+            "\tcp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r2, %r3, %r4, %r5, %r6}], [%r1+1024];\n"
+            "W:\n\tmbarrier.try_wait.parity.shared.b64 %p2, [%r1+1024], 0;\n\t@!%p2 bra W;\n"
+            "\tmov.b64 %rd2, map1;\n\tcvta.param.u64 %rd2, %rd2;\n\tmov.b32 %r3, 1;\n\tmov.b32 %r4, 31;\n\tmov.b32 %r5, 0;\n\tmov.b32 %r6, 17;\n"
+            "\tcp.async.bulk.tensor.2d.global.shared::cta.tile::scatter4.bulk_group [%rd2, {%r2, %r3, %r4, %r5, %r6}], [%r1];\n"
+            "\tcp.async.bulk.commit_group;\n\tcp.async.bulk.wait_group 0;\nEND:\n")
+    x = np.random.default_rng(6).standard_normal((32, 64)).astype(np.float32)
+    y = np.zeros_like(x)
+    run(body, x, y, tmp_path, maps=[sim.tensor_map(x, box=(16, 1)), sim.tensor_map(y, box=(16, 1))], shared=2048)
+    wanted = np.zeros_like(x)
+    wanted[[1, 31, 0, 17], 16:32] = x[[9, 2, 30, 5], 16:32]
+    assert np.array_equal(y, wanted)
+
+
+def test_map_edited_to_another_type_fill_and_swizzle(tmp_path):
+    """elemtype, fill_mode, swizzle_mode and swizzle_atomicity: a map of f16 becomes one of f32 with NaNs outside and 32-byte atoms."""
+    edits = ["elemtype.shared::cta.b1024.b32 [%r1], 7", "fill_mode.shared::cta.b1024.b32 [%r1], 1", "swizzle_mode.shared::cta.b1024.b32 [%r1], 3",
+             "swizzle_atomicity.shared::cta.b1024.b32 [%r1], 1", "global_dim.shared::cta.b1024.b32 [%r1], 0, 24", "box_dim.shared::cta.b1024.b32 [%r1], 0, 32"]
+    body = ("\tmov.b64 %rd1, map0;\n\tcvta.param.u64 %rd1, %rd1;\n\tmov.u32 %r1, memory;\n\tmul.wide.u32 %rd2, %t, 4;\n\tadd.s64 %rd3, %rd1, %rd2;\n"
+            "\tld.b32 %r2, [%rd3];\n\tshl.b32 %r3, %t, 2;\n\tadd.s32 %r3, %r1, %r3;\n\tst.shared.b32 [%r3], %r2;\n\tbar.warp.sync -1;\n\tsetp.ne.u32 %p1, %t, 0;\n"
+            "\t@%p1 bra EDITED;\n" + "".join(f"\ttensormap.replace.tile.{e};\n" for e in edits) +
+            "\tmbarrier.init.shared.b64 [%r1+128], 1;\n\tfence.mbarrier_init.release.cluster;\nEDITED:\n\tbar.warp.sync -1;\n\tadd.s64 %rd4, %in, 4096;\n"
+            "\ttensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%rd4], [%r1], 128;\n\t@%p1 bra WAIT;\n"
+            "\tfence.proxy.tensormap::generic.acquire.gpu [%rd4], 128;\n\tmbarrier.arrive.expect_tx.shared.b64 _, [%r1+128], 1024;\n\tmov.b32 %r4, 0;\n"
+            "\tcp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [%r1+1024], [%rd4, {%r4, %r4}], [%r1+128];\nWAIT:\n"
+            "\tmbarrier.try_wait.parity.shared.b64 %p2, [%r1+128], 0;\n\t@!%p2 bra WAIT;\n\tshl.b32 %r5, %t, 5;\n\tadd.s32 %r6, %r1, %r5;\n"
+            "\tld.shared.v4.b32 {%r8, %r9, %r10, %r11}, [%r6+1024];\n\tld.shared.v4.b32 {%r12, %r13, %r14, %r15}, [%r6+1040];\n"
+            "\tcvt.u64.u32 %rd5, %r5;\n\tadd.s64 %rd6, %out, %rd5;\n\tst.global.v4.b32 [%rd6], {%r8, %r9, %r10, %r11};\n"
+            "\tst.global.v4.b32 [%rd6+16], {%r12, %r13, %r14, %r15};\n")
+    given = np.zeros(1056, np.float32)  # 32 rows of 32 floats, and room for the map
+    given[:1024] = np.random.default_rng(7).standard_normal(1024)
+    rows = given[:1024].view(np.float16).reshape(32, 64)
+    found = run(body, given, np.zeros((8, 32), np.float32), tmp_path, maps=[sim.tensor_map(rows, box=(64, 8))], shared=4096)
+    wanted = given[:1024].reshape(32, 32)[:8].copy()
+    wanted[:, 24:] = np.full(1, 0x7FF77FF7, np.uint32).view(np.float32)
+    atoms = wanted.reshape(8, 4, 8)  # 32-byte atoms of a 128-byte line: atom ^ (line % 4)
+    wanted = np.stack([atoms[line, np.arange(4) ^ line % 4] for line in range(8)]).reshape(8, 32)
+    assert np.array_equal(found.view(np.uint32), wanted.view(np.uint32))
