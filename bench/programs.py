@@ -143,9 +143,8 @@ class Bench:
         name = "attention_d128_causal" if causal else "attention_d128"
         kernel = self.programs[name]
         if causal:
-            counter = torch.zeros(2, dtype=torch.int32, device="cuda")
             section = max(1, min(pairs, 1 << int(math.log2(max(1, (32 << 20) // (length * 128 * 4))))))
-            arguments = (q, k, v, out, lse, counter, heads, length, pairs, tiles, section, scale)
+            arguments = (q, k, v, out, lse, heads, length, pairs, tiles, section, scale)
         else:
             arguments = (q, k, v, out, lse, heads, length, pairs, tiles, scale)
         kernel(*arguments)

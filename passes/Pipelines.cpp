@@ -38,6 +38,7 @@ void buildTileStage(OpPassManager &pm, const PipelineOptions &options) {
 }
 
 void buildWarpStage(OpPassManager &pm, const PipelineOptions &options) {
+  pm.addPass(warp::createWarpExpandChannels());
   pm.addPass(warp::createWarpPartition({options.chip}));
   pm.addPass(warp::createWarpInsertRings({options.chip}));
   pm.addPass(warp::createWarpSplitRoles());

@@ -32,6 +32,10 @@ def NV_MBarrierArriveAtOp : NV_Op<"mbarrier.arrive_at", [NV_SingleThread]> {
   let description = [{
     With the default (CTA) scope: it says that a slot is free which only asynchronous engines, or tcgen05 operations behind their
     fences, have touched. The cluster scope would be a full memory barrier in the main loop.
+
+    ```mlir
+    nv.mbarrier.arrive_at %empty by warp to leader
+    ```
   }];
   let arguments = (ins NV_BarrierType:$barrier, NV_Issuer:$issuer, NV_Targets:$targets);
   let assemblyFormat = "$barrier `by` $issuer `to` $targets attr-dict";
@@ -39,6 +43,11 @@ def NV_MBarrierArriveAtOp : NV_Op<"mbarrier.arrive_at", [NV_SingleThread]> {
 
 def NV_WarpSyncOp : NV_Op<"warp_sync"> {
   let summary = "Joins the threads of each warp: what they did comes before what one of them signals next";
+  let description = [{
+    ```mlir
+    nv.warp_sync
+    ```
+  }];
   let assemblyFormat = "attr-dict";
 }
 

@@ -40,7 +40,7 @@ def NV_ScalarLoadOp : NV_Op<"scalar_load"> {
   let summary = "Reads one element of shared memory in every thread";
   let description = [{
     ```mlir
-    %v = nv.scalar_load %s[%i] : !nv.memdesc<4xi32>
+    %v = nv.scalar_load %s[%i] : !nv.memdesc<4xi32> -> i32
     ```
   }];
   let arguments = (ins NV_MemDescType:$view, I32:$index);
@@ -202,17 +202,32 @@ def NV_CpAsyncOp : NV_Op<"cp_async"> {
 
 def NV_CpAsyncCommitOp : NV_Op<"cp_async.commit"> {
   let summary = "Closes the group of the copies that each thread has begun";
+  let description = [{
+    ```mlir
+    nv.cp_async.commit
+    ```
+  }];
   let assemblyFormat = "attr-dict";
 }
 
 def NV_CpAsyncWaitOp : NV_Op<"cp_async.wait"> {
   let summary = "Waits until at most `pending` groups of the executing thread's copies are open";
+  let description = [{
+    ```mlir
+    nv.cp_async.wait 1
+    ```
+  }];
   let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$pending);
   let assemblyFormat = "$pending attr-dict";
 }
 
 def NV_CpAsyncArriveOp : NV_Op<"cp_async.arrive"> {
   let summary = "Arrives on a barrier once the executing thread's earlier copies are complete";
+  let description = [{
+    ```mlir
+    nv.cp_async.arrive %full
+    ```
+  }];
   let arguments = (ins NV_BarrierType:$barrier);
   let assemblyFormat = "$barrier attr-dict";
 }

@@ -96,12 +96,23 @@ def NV_TmaStoreOp : NV_Op<"tma.store", [NV_SingleThread]> {
 
 def NV_BulkCommitOp : NV_Op<"bulk.commit", [NV_SingleThread]> {
   let summary = "Closes the group of the stores that the role's issuing thread has begun";
+  let description = [{
+    ```mlir
+    nv.bulk.commit
+    ```
+  }];
   let assemblyFormat = "attr-dict";
 }
 
 def NV_BulkWaitOp : NV_Op<"bulk.wait", [NV_SingleThread]> {
   let summary = "Waits until at most `pending` store groups of the role's issuing thread are open";
-  let description = [{With `read` it is enough that their sources have been read.}];
+  let description = [{
+    With `read` it is enough that their sources have been read.
+
+    ```mlir
+    nv.bulk.wait 1 read
+    ```
+  }];
   let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$pending, UnitAttr:$read);
   let assemblyFormat = "$pending (`read` $read^)? attr-dict";
 }
@@ -165,6 +176,10 @@ def NV_AllocOp : NV_Op<"alloc"> {
     `count` slots of `stride` bytes; `offset` is its place in dynamic shared memory once `nv-allocate-shared` has run: its own, but for
     what `nv-find-lifetimes` has found never to be used at the same time. An
     allocation is an effect: two of the same shape are two.
+
+    ```mlir
+    %base = nv.alloc 4 x 49152 align 1024 : i32
+    ```
   }];
   let arguments = (ins I64Attr:$count, I64Attr:$stride, I64Attr:$alignment, OptionalAttr<I64Attr>:$offset,
                        OptionalAttr<StrAttr>:$name);
@@ -174,6 +189,11 @@ def NV_AllocOp : NV_Op<"alloc"> {
 
 def NV_ViewOp : NV_Op<"view", [Pure]> {
   let summary = "A tile at a byte offset in a slot of an allocation";
+  let description = [{
+    ```mlir
+    %tile = nv.view %base[%stage] stride 49152 offset 16384 : i32 -> !nv.memdesc<256x64xbf16>
+    ```
+  }];
   let arguments = (ins AnyType:$base, I32:$slot, I64Attr:$stride, I64Attr:$offset);
   let results = (outs NV_MemDescType:$result);
   let assemblyFormat = "$base `[` $slot `]` `stride` $stride `offset` $offset attr-dict `:` type($base) `->` type($result)";
@@ -181,6 +201,11 @@ def NV_ViewOp : NV_Op<"view", [Pure]> {
 
 def NV_BarrierAtOp : NV_Op<"barrier_at", [Pure]> {
   let summary = "The mbarrier of one stage";
+  let description = [{
+    ```mlir
+    %full = nv.barrier_at %barriers[%stage]
+    ```
+  }];
   let arguments = (ins NV_BarrierType:$base, I32:$stage);
   let results = (outs NV_BarrierType:$result);
   let assemblyFormat = "$base `[` $stage `]` attr-dict";
@@ -188,18 +213,33 @@ def NV_BarrierAtOp : NV_Op<"barrier_at", [Pure]> {
 
 def NV_MBarrierInitOp : NV_Op<"mbarrier.init"> {
   let summary = "Initialises an array of mbarriers, in one thread, and makes them visible to all";
+  let description = [{
+    ```mlir
+    nv.mbarrier.init %barriers stages 4 arrivals 8
+    ```
+  }];
   let arguments = (ins NV_BarrierType:$base, I64Attr:$stages, I64Attr:$arrivals);
   let assemblyFormat = "$base `stages` $stages `arrivals` $arrivals attr-dict";
 }
 
 def NV_MBarrierWaitOp : NV_Op<"mbarrier.wait", [NV_SingleThread]> {
   let summary = "Waits until the phase of the given parity has completed, unless `known` says that it has";
+  let description = [{
+    ```mlir
+    nv.mbarrier.wait %full, %phase known(%done)
+    ```
+  }];
   let arguments = (ins NV_BarrierType:$barrier, I32:$phase, Optional<I1>:$known);
   let assemblyFormat = "$barrier `,` $phase (`known` `(` $known^ `)`)? attr-dict";
 }
 
 def NV_MBarrierTestOp : NV_Op<"mbarrier.test", [NV_SingleThread]> {
   let summary = "Whether the phase of the given parity has completed";
+  let description = [{
+    ```mlir
+    %done = nv.mbarrier.test %full, %phase
+    ```
+  }];
   let arguments = (ins NV_BarrierType:$barrier, I32:$phase);
   let results = (outs I1:$done);
   let assemblyFormat = "$barrier `,` $phase attr-dict";
@@ -207,23 +247,46 @@ def NV_MBarrierTestOp : NV_Op<"mbarrier.test", [NV_SingleThread]> {
 
 def NV_MBarrierArriveOp : NV_Op<"mbarrier.arrive", [NV_SingleThread]> {
   let summary = "Arrives once for each issuer, after expecting `bytes`";
+  let description = [{
+    ```mlir
+    nv.mbarrier.arrive %full by role expect 49152
+    nv.mbarrier.arrive %empty by warp
+    ```
+  }];
   let arguments = (ins NV_BarrierType:$barrier, DefaultValuedAttr<I64Attr, "0">:$bytes, NV_Issuer:$issuer);
   let assemblyFormat = "$barrier `by` $issuer (`expect` $bytes^)? attr-dict";
 }
 
 def NV_NamedBarrierOp : NV_Op<"named_barrier"> {
   let summary = "Waits for all threads of the replica";
-  let description = [{`nv-allocate-registers` gives every replica a hardware barrier (1 to 15).}];
+  let description = [{
+    `nv-allocate-registers` gives every replica a hardware barrier (1 to 15).
+
+    ```mlir
+    nv.named_barrier
+    ```
+  }];
   let assemblyFormat = "attr-dict";
 }
 
 def NV_FenceProxyOp : NV_Op<"fence.proxy", [NV_SingleThread]> {
   let summary = "Orders this thread's ordinary shared memory accesses before later asynchronous ones";
+  let description = [{
+    ```mlir
+    nv.fence.proxy
+    ```
+  }];
   let assemblyFormat = "attr-dict";
 }
 
 def NV_SetMaxRegistersOp : NV_Op<"setmaxreg", [NV_SingleThread]> {
   let summary = "Sets the executing warps' registers per thread";
+  let description = [{
+    ```mlir
+    nv.setmaxreg 240 increase
+    nv.setmaxreg 24
+    ```
+  }];
   let arguments = (ins I64Attr:$count, UnitAttr:$increase);
   let assemblyFormat = "$count (`increase` $increase^)? attr-dict";
 }

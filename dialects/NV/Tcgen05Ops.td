@@ -151,6 +151,11 @@ def NV_TmemWaitLoadOp : NV_Op<"tmem.wait_load", [AllTypesMatch<["inputs", "resul
 
 def NV_TmemWaitStoreOp : NV_Op<"tmem.wait_store"> {
   let summary = "Waits for this thread's tensor memory writes";
+  let description = [{
+    ```mlir
+    nv.tmem.wait_store
+    ```
+  }];
   let assemblyFormat = "attr-dict";
 }
 
@@ -163,6 +168,10 @@ def NV_Tcgen05FenceOp : NV_Op<"tcgen05.fence", [NV_SingleThread]> {
   let description = [{
     Without `after`: this thread's earlier tcgen05 operations come before the arrival that follows. With `after`: later ones come
     after the wait that precedes (PTX ISA 9.7.16.6).
+
+    ```mlir
+    nv.tcgen05.fence after
+    ```
   }];
   let arguments = (ins UnitAttr:$after);
   let assemblyFormat = "(`after` $after^)? attr-dict";
@@ -170,7 +179,13 @@ def NV_Tcgen05FenceOp : NV_Op<"tcgen05.fence", [NV_SingleThread]> {
 
 def NV_Tcgen05CommitOp : NV_Op<"tcgen05.commit", [NV_SingleThread]> {
   let summary = "Arrives on an mbarrier when the tcgen05 operations issued so far have completed";
-  let description = [{With `to` on the mbarriers at the same place in several CTAs of the cluster.}];
+  let description = [{
+    With `to` on the mbarriers at the same place in several CTAs of the cluster.
+
+    ```mlir
+    nv.tcgen05.commit %full to pair cta_group(2)
+    ```
+  }];
   let arguments = (ins NV_BarrierType:$barrier, NV_Targets:$targets, NV_CtaGroup:$cta_group);
   let assemblyFormat = "$barrier `to` $targets (`cta_group` `(` $cta_group^ `)`)? attr-dict";
 }
@@ -179,6 +194,10 @@ def NV_TmemAllocOp : NV_Op<"tmem.alloc"> {
   let summary = "Columns of tensor memory for the kernel's whole life";
   let description = [{
     `count` slots of `stride` columns; `column` is their place in the kernel's allocation once `nv-allocate-tensor-memory` has run.
+
+    ```mlir
+    %columns = nv.tmem.alloc 2 x 128
+    ```
   }];
   let arguments = (ins I64Attr:$count, I64Attr:$stride, OptionalAttr<I64Attr>:$column, OptionalAttr<StrAttr>:$name);
   let results = (outs Res<I32, "columns", [MemAlloc]>:$base);
@@ -187,13 +206,24 @@ def NV_TmemAllocOp : NV_Op<"tmem.alloc"> {
 
 def NV_TmemReserveOp : NV_Op<"tmem.reserve"> {
   let summary = "Allocates the kernel's tensor memory, at its head, and frees it at its tail";
-  let description = [{By one warp, in both CTAs of a pair; `address` is the word of shared memory that gets the first column.}];
+  let description = [{
+    By one warp, in both CTAs of a pair; `address` is the word of shared memory that gets the first column.
+
+    ```mlir
+    nv.tmem.reserve %word, 256 : !nv.barrier
+    ```
+  }];
   let arguments = (ins AnyType:$address, I64Attr:$columns, NV_CtaGroup:$cta_group);
   let assemblyFormat = "$address `,` $columns (`cta_group` `(` $cta_group^ `)`)? attr-dict `:` type($address)";
 }
 
 def NV_TmemBaseOp : NV_Op<"tmem.base", [Pure]> {
   let summary = "The kernel's first column of tensor memory";
+  let description = [{
+    ```mlir
+    %first = nv.tmem.base %word : !nv.barrier
+    ```
+  }];
   let arguments = (ins AnyType:$address);
   let results = (outs I32:$base);
   let assemblyFormat = "$address attr-dict `:` type($address)";
@@ -201,6 +231,11 @@ def NV_TmemBaseOp : NV_Op<"tmem.base", [Pure]> {
 
 def NV_TmemViewOp : NV_Op<"tmem.view", [Pure]> {
   let summary = "A tile at a column in a slot of tensor memory";
+  let description = [{
+    ```mlir
+    %acc = nv.tmem.view %columns[%stage] stride 128 column 0 -> !nv.memdesc<128x128xf32, tmem>
+    ```
+  }];
   let arguments = (ins I32:$base, I32:$slot, I64Attr:$stride, I64Attr:$column);
   let results = (outs NV_MemDescType:$result);
   let assemblyFormat = "$base `[` $slot `]` `stride` $stride `column` $column attr-dict `->` type($result)";

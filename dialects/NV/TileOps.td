@@ -165,6 +165,10 @@ def NV_ConvertLayoutOp : NV_Op<"convert_layout", [Pure, AllShapesMatch<["source"
   let summary = "The same tile, spread over the threads in another way";
   let description = [{
     By renaming registers, by shuffles, or through `scratch` (given by `nv-assign-scratch` where elements change warps).
+
+    ```mlir
+    %sum = nv.convert_layout %acc : tensor<64x64xf32> -> tensor<64x64xf32, #nv.wgmma_acc<>>
+    ```
   }];
   let arguments = (ins AnyRankedTensor:$source, Optional<NV_MemDescType>:$scratch);
   let results = (outs AnyRankedTensor:$result);

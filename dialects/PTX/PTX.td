@@ -32,6 +32,10 @@ def PTX_WgmmaOp : PTX_Op<"wgmma", [AttrSizedOperandSegments]> {
     m64nNkK of one warpgroup (PTX ISA 9.7.15.5). `a` is a matrix descriptor (one i64) or four 32-bit registers; `acc` the N/2 accumulators (N/4 of i32 for f16, two in each), which are
     tied to the results; without them the product starts from zero. `scale_d`, if given, selects at run time.
     NVVM's op has no A in registers, a static scale-d, and always ties C.
+
+    ```mlir
+    %d:4 = ptx.wgmma n 8 k 16 bf16 bf16 f32 a(%a : i64) b(%b) -> f32, f32, f32, f32
+    ```
   }];
   let arguments = (ins Variadic<AnyType>:$acc, Variadic<AnyType>:$a, I64:$b, Optional<I1>:$scale_d,
                        I64Attr:$n, I64Attr:$k, PTX_MatrixType:$a_type, PTX_MatrixType:$b_type, TypeAttr:$d_type,
@@ -50,6 +54,10 @@ def PTX_WgmmaWaitOp : PTX_Op<"wgmma_wait", [AttrSizedOperandSegments, AllTypesMa
     The results are the inputs, usable from here on; the tie keeps LLVM from moving a reader before the wait. With `after`, a store to
     `scratch` under a condition on that value that never holds keeps ptxas from moving the wait before the value's
     computation (measured: -4 to -6 % attention without it).
+
+    ```mlir
+    %w:2 = ptx.wgmma_wait 0, %x, %y : f32, f32
+    ```
   }];
   let arguments = (ins Variadic<AnyType>:$inputs, Optional<F32>:$after, Optional<AnyType>:$scratch,
                        ConfinedAttr<I64Attr, [IntNonNegative]>:$pending);
@@ -65,6 +73,10 @@ def PTX_TmemLoadOp : PTX_Op<"tmem_load"> {
   let description = [{
     A result for each 32-bit register. NVVM's op gives a vector, which LLVM takes apart into 64-bit pairs before the wait, and so
     reads registers that are still being written.
+
+    ```mlir
+    %x:2 = ptx.tmem_load "32x32b" x 2 [%address] : i32, i32
+    ```
   }];
   let arguments = (ins StrAttr:$shape, I64Attr:$count, I32:$address);
   let results = (outs Variadic<AnyType>:$results);
@@ -75,6 +87,10 @@ def PTX_TmemWaitLoadOp : PTX_Op<"tmem_wait_load", [AllTypesMatch<["inputs", "res
   let summary = "tcgen05.wait::ld with the values that it completes";
   let description = [{
     The results are the inputs, usable from here on. NVVM's op has no operands: LLVM would move readers before it.
+
+    ```mlir
+    %w:2 = ptx.tmem_wait_load %x, %y : i32, i32
+    ```
   }];
   let arguments = (ins Variadic<AnyType>:$inputs);
   let results = (outs Variadic<AnyType>:$results);

@@ -149,7 +149,7 @@ def Tile_AtomicOp : Tile_Op<"atomic", [MemoryEffects<[MemRead, MemWrite]>, AttrS
 
     ```mlir
     %old = tile.atomic add %x to %p[%at] order(acq_rel) : tensor<256xf32>, tensor<256xi64> -> tensor<256xf32>
-    %won = tile.atomic cas %one to %p[%at] compare(%zero : i32) : i32, i64 -> i32
+    %won = tile.atomic cas %one to %lock[%first] compare(%zero : i32) : i32, i64 -> i32
     ```
   }];
   let arguments = (ins Tile_AtomicKind:$kind, AnyType:$value, I64:$pointer, AnyType:$offset, Optional<AnyType>:$mask,

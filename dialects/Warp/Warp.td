@@ -143,8 +143,8 @@ def Warp_RingOp : Warp_Op<"ring"> {
       that CTAs fill for each other (multicast).
 
     ```mlir
-    %free = warp.ring released %ab
-    %ready = warp.ring %ab
+    %free = warp.ring released %ab : !warp.buffer<4 x [128x64xbf16, 256x64xbf16]>
+    %ready = warp.ring %ab : !warp.buffer<4 x [128x64xbf16, 256x64xbf16]>
     ```
   }];
   let arguments = (ins Warp_BufferType:$buffer, UnitAttr:$released,
@@ -176,6 +176,7 @@ def Warp_AcquireOp : Warp_Op<"acquire", [AttrSizedOperandSegments]> {
     said: where it is true there is nothing to wait for.
 
     ```mlir
+    %free, %ready = warp.channel : !warp.buffer<4 x [128x64xbf16]>
     %t = warp.acquire %ready
     ```
   }];
@@ -195,6 +196,7 @@ def Warp_PeekOp : Warp_Op<"peek", [AttrSizedOperandSegments]> {
     asking is hidden behind what lies between the two.
 
     ```mlir
+    %free, %ready = warp.channel : !warp.buffer<4 x [128x64xbf16]>
     %soon = warp.peek %ready
     ```
   }];
@@ -212,7 +214,10 @@ def Warp_HoldOp : Warp_Op<"hold", [AllTypesMatch<["values", "results"]>]> {
     element, half of a tile after the other, spill.
 
     ```mlir
+    %free, %ready = warp.channel : !warp.buffer<4 x [128x64xbf16]>
+    %t = warp.acquire %ready
     %sum = warp.hold %t, %s : tensor<64x128xf32>
+    warp.release %t to %free generic
     ```
   }];
   let arguments = (ins Warp_TokenType:$token, Variadic<AnyRankedTensor>:$values);
@@ -227,6 +232,8 @@ def Warp_SlotOp : Warp_Op<"slot", [Pure]> {
     One result for each view of the ring's buffer, of the same shape and element type.
 
     ```mlir
+    %free, %ready = warp.channel : !warp.buffer<4 x [128x64xbf16, 256x64xbf16]>
+    %t = warp.acquire %ready
     %a, %b = warp.slot %t : !nv.memdesc<128x64xbf16>, !nv.memdesc<256x64xbf16>
     ```
   }];
@@ -249,6 +256,9 @@ def Warp_ReleaseOp : Warp_Op<"release"> {
     - `remote`: st.async bytes.
 
     ```mlir
+    %free, %ready = warp.channel : !warp.buffer<4 x [128x64xbf16]>
+    %t, %k = warp.take %free : !nv.memdesc<128x64xbf16>
+    nv.tma.load %K[%i, %j] to %k : !tile.desc<128x64xbf16>, !nv.memdesc<128x64xbf16>
     warp.release %t to %ready tma
     ```
   }];
@@ -302,6 +312,7 @@ def Warp_StoreOp : Warp_Op<"store"> {
     same ring once it has been read. The ring is one that this role alone uses, over a buffer of one view. `reduce` as in `nv.tma.store`.
 
     ```mlir
+    %staged = warp.channel : !warp.buffer<2 x [64x64xbf16]>
     warp.store %p to %C[%i, %j] through %staged : tensor<64x64xbf16>, !tile.desc<64x64xbf16>
     ```
   }];
@@ -314,6 +325,91 @@ def Warp_StoreOp : Warp_Op<"store"> {
 }
 
 //===----------------------------------------------------------------------===//
+// Shorthand (warp-expand-channels)
+//===----------------------------------------------------------------------===//
+
+def Warp_ChannelOp : Warp_Op<"channel"> {
+  let summary = "A buffer and its rings, in the order in which slots travel";
+  let description = [{
+    Short for a `warp.buffer` and one `warp.ring` for each result, of which the first starts `released`.
+
+    ```mlir
+    %free, %ready = warp.channel : !warp.buffer<4 x [128x64xbf16, 256x64xbf16]>
+    ```
+  }];
+  let arguments = (ins TypeAttrOf<Warp_BufferType>:$buffer, UnitAttr:$per_replica);
+  let results = (outs Variadic<Warp_RingType>:$rings);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+def Warp_TakeOp : Warp_Op<"take"> {
+  let summary = "Waits for the next slot of a ring and gives its token and views";
+  let description = [{
+    Short for `warp.acquire` and `warp.slot`. `alternate`: the replicas of the role take the slots of the ring in turn, replica 0
+    the first one; without it each replica takes every slot.
+
+    ```mlir
+    %free, %ready = warp.channel : !warp.buffer<4 x [128x64xbf16]>
+    %t, %k = warp.take %ready : !nv.memdesc<128x64xbf16>
+    warp.release %t to %free generic
+    ```
+  }];
+  let arguments = (ins Warp_RingType:$ring, UnitAttr:$alternate);
+  let results = (outs Warp_TokenType:$token, Variadic<AnyType>:$views);
+  let assemblyFormat = "$ring (`alternate` $alternate^)? attr-dict `:` type($views)";
+  let hasVerifier = 1;
+}
+
+def Warp_LoadOp : Warp_Op<"load"> {
+  let summary = "Loads a box of a global tensor into the next slot of a ring and passes it on";
+  let description = [{
+    Short for: acquire a slot of the first ring, copy the box of `desc` at `coordinates` to it, release it to the second ring once its
+    bytes have come. The buffer has one view.
+
+    ```mlir
+    %free, %ready = warp.channel : !warp.buffer<4 x [128x64xbf16]>
+    warp.load %K[%i, %j] through %free to %ready : !tile.desc<128x64xbf16>
+    ```
+  }];
+  let arguments = (ins AnyType:$desc, Variadic<I32>:$coordinates, Warp_RingType:$ring, Warp_RingType:$to);
+  let assemblyFormat = "$desc `[` $coordinates `]` `through` $ring `to` $to attr-dict `:` type($desc)";
+  let hasVerifier = 1;
+}
+
+def Warp_PutOp : Warp_Op<"put"> {
+  let summary = "Writes a register tile to the next slot of a ring and passes it on";
+  let description = [{
+    Short for: acquire a slot of the first ring, write the tile to it, release it to the second ring (`generic`). `alternate` as in
+    `warp.take`.
+
+    ```mlir
+    %free, %ready = warp.channel : !warp.buffer<2 x [128xf32]>
+    warp.put %v through %free to %ready : tensor<128xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$value, Warp_RingType:$ring, Warp_RingType:$to, UnitAttr:$alternate);
+  let assemblyFormat = "$value `through` $ring `to` $to (`alternate` $alternate^)? attr-dict `:` type($value)";
+  let hasVerifier = 1;
+}
+
+def Warp_GetOp : Warp_Op<"get"> {
+  let summary = "Reads the next slot of a ring into a register tile and passes it on";
+  let description = [{
+    Short for: acquire a slot of the first ring, read it, release it to the second ring (`generic`).
+
+    ```mlir
+    %free, %ready = warp.channel : !warp.buffer<2 x [128xf32]>
+    %v = warp.get %ready to %free : tensor<128xf32>
+    ```
+  }];
+  let arguments = (ins Warp_RingType:$ring, Warp_RingType:$to);
+  let results = (outs AnyRankedTensor:$value);
+  let assemblyFormat = "$ring `to` $to attr-dict `:` type($value)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
 // Roles and tiles
 //===----------------------------------------------------------------------===//
 
@@ -321,6 +417,13 @@ def Warp_SpecializeOp : Warp_Op<"specialize", [SymbolTable, NoTerminator, Single
   let summary = "The roles of a kernel, run side by side";
   let description = [{
     Holds `warp.role` operations only. Exactly one per kernel; lowers to one branch on the warp index.
+
+    ```mlir
+    warp.specialize {
+      warp.role @math warps(4) { ... }
+      warp.role @load warps(1) { ... }
+    }
+    ```
   }];
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "attr-dict-with-keyword $body";
@@ -340,7 +443,10 @@ def Warp_RoleOp : Warp_Op<"role", [HasParent<"SpecializeOp">, NoTerminator, Sing
     one elected thread.
 
     ```mlir
-    warp.role @math warps(4) replicas(2) registers(240) { ... }
+    warp.specialize {
+      warp.role @math warps(4) replicas(2) registers(240) { ... }
+      warp.role @load warps(1) registers(24) { ... }
+    }
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, ConfinedAttr<I64Attr, [IntPositive]>:$warps,
@@ -370,15 +476,18 @@ def Warp_ForEachTileOp : Warp_Op<"for_each_tile", [SingleBlock, NoTerminator, Re
   let summary = "The loop of one CTA over its tiles";
   let description = [{
     Runs the body for each tile (i, j) of an `m` x `n` grid of tiles that falls to this CTA, in an order that keeps
-    `group` rows of tiles together in L2 (`group` = 1: row by row). All roles of a kernel must walk the same tiles.
-    `step = replica`: the replicas of the role take the CTA's tiles in turn; rings whose slots belong to a skipped
-    tile are skipped with it.
+    `group` rows of tiles (a number or a value) together in L2 (`group` = 1: row by row). All roles of a kernel must walk
+    the same tiles. `step = replica`: the replicas of the role take the CTA's tiles in turn; rings whose slots belong to
+    a skipped tile are skipped with it. With `warp.scheduler = "dynamic"` (in all roles) a CTA draws its next tile from a
+    counter when it is done with one, which evens out tiles that differ in length.
 
     ```mlir
     warp.for_each_tile (%i, %j) in (%m, %n) group(16) { ... }
+    warp.for_each_tile (%i, %j) in (%m, %n) group(%g) attributes {warp.scheduler = "dynamic"} { ... }
     ```
   }];
-  let arguments = (ins I32:$m, I32:$n, DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$group,
+  let arguments = (ins I32:$m, I32:$n, Optional<I32>:$groupSize,
+                       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$group,
                        DefaultValuedAttr<Warp_TileStep, "TileStep::All">:$step);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;

@@ -57,25 +57,94 @@ AcquireOp tileloom::warp::originOf(Value token) {
   return {};
 }
 
+/// What ring operations need to know of a ring: the type of its buffer and which buffer that is.
+struct RingUse {
+  BufferType type;
+  Value buffer;
+  bool released = false;
+};
+
+static FailureOr<RingUse> ringOf(Operation *op, Value ring, StringRef operand) {
+  if (auto declared = ring.getDefiningOp<RingOp>())
+    return RingUse{declared.getBuffer().getType(), declared.getBuffer(), declared.getReleased()};
+  if (auto channel = ring.getDefiningOp<ChannelOp>())
+    return RingUse{channel.getBuffer(), channel.getRings().front(),
+                   ring == channel.getRings().front()};
+  return op->emitOpError() << operand
+                           << ": expected the result of warp.ring or warp.channel, found another "
+                              "value";
+}
+
+static FailureOr<RingUse> ringOfToken(Operation *op, Value token) {
+  for (; token; token = sourceOf(token)) {
+    Operation *def = token.getDefiningOp();
+    if (isa_and_nonnull<AcquireOp, TakeOp>(def))
+      return ringOf(op, def->getOperand(0), "ring of the token");
+  }
+  return op->emitOpError("token: expected the result of warp.acquire or warp.take, found another "
+                         "value");
+}
+
+static LogicalResult verifyViews(Operation *op, BufferType buffer, ValueRange views) {
+  if (buffer.getViews().size() != views.size())
+    return op->emitOpError("results: expected ") << buffer.getViews().size() << " (the views of "
+                                                 << buffer << "), found " << views.size();
+  auto space = static_cast<nv::MemorySpace>(buffer.getSpace());
+  for (auto [index, view, expected] : llvm::enumerate(views, buffer.getViews())) {
+    auto found = dyn_cast<nv::MemDescType>(view.getType());
+    if (!found || found.getShape() != expected.getShape() ||
+        found.getElementType() != expected.getElementType() || found.getSpace() != space)
+      return op->emitOpError("result ")
+             << index << ": expected "
+             << nv::MemDescType::get(op->getContext(), expected.getShape(),
+                                     expected.getElementType(), Attribute(), space)
+             << ", found " << view.getType();
+  }
+  return success();
+}
+
+/// A ring over a buffer of one view of `value`'s shape; none for any shape.
+static FailureOr<RingUse> verifyRingOf(Operation *op, Value ring, RankedTensorType value) {
+  FailureOr<RingUse> use = ringOf(op, ring, "ring");
+  if (failed(use))
+    return failure();
+  ArrayRef<RankedTensorType> views = use->type.getViews();
+  if (views.size() != 1)
+    return op->emitOpError("ring: expected one over a buffer of one view, found ") << use->type;
+  if (value && (views[0].getShape() != value.getShape() ||
+                views[0].getElementType() != value.getElementType()))
+    return op->emitOpError("ring: expected one over a buffer of ")
+           << value << ", found " << use->type;
+  return use;
+}
+
+static LogicalResult verifyPassedOn(Operation *op, Value ring, Value to, RankedTensorType value) {
+  FailureOr<RingUse> from = verifyRingOf(op, ring, value);
+  if (failed(from))
+    return failure();
+  FailureOr<RingUse> target = ringOf(op, to, "to");
+  if (failed(target))
+    return failure();
+  if (target->buffer != from->buffer)
+    return op->emitOpError("to: expected a ring over the same buffer");
+  return success();
+}
+
 LogicalResult AcquireOp::verify() {
   if (!getStage() != !getPhase())
     return emitOpError("at: expected both stage and phase, or neither");
-  if (!getRing().getDefiningOp<RingOp>())
-    return emitOpError("ring: expected the result of warp.ring, found another value");
-  return success();
+  return ringOf(*this, getRing(), "ring");
 }
 
 LogicalResult PeekOp::verify() {
   if (!getStage() != !getPhase())
     return emitOpError("at: expected both stage and phase, or neither");
-  if (!getRing().getDefiningOp<RingOp>())
-    return emitOpError("ring: expected the result of warp.ring, found another value");
-  return success();
+  return ringOf(*this, getRing(), "ring");
 }
 
 LogicalResult HoldOp::verify() {
   // What a loop carries is a token's stage, not its phase.
-  if (!getToken().getDefiningOp<AcquireOp>())
+  if (!isa_and_nonnull<AcquireOp, TakeOp>(getToken().getDefiningOp()))
     return emitOpError(
         "token: expected the result of a warp.acquire in the same iteration, found another value");
   // After its release the barrier of the slot goes on to other phases.
@@ -88,55 +157,80 @@ LogicalResult HoldOp::verify() {
 }
 
 LogicalResult SlotOp::verify() {
-  AcquireOp acquire = originOf(getToken());
-  if (!acquire)
-    return emitOpError("token: expected the result of warp.acquire, found another value");
-  auto ring = acquire.getRing().getDefiningOp<RingOp>();
-  if (!ring)
-    return success(); // reported on the acquire
-  BufferType buffer = ring.getBuffer().getType();
-  if (buffer.getViews().size() != getViews().size())
-    return emitOpError("results: expected ") << buffer.getViews().size() << " (the views of "
-                                             << buffer << "), found " << getViews().size();
-  auto space = static_cast<nv::MemorySpace>(buffer.getSpace());
-  for (auto [index, view, expected] : llvm::enumerate(getViews(), buffer.getViews())) {
-    auto found = dyn_cast<nv::MemDescType>(view.getType());
-    if (!found || found.getShape() != expected.getShape() ||
-        found.getElementType() != expected.getElementType() || found.getSpace() != space)
-      return emitOpError("result ")
-             << index << ": expected "
-             << nv::MemDescType::get(getContext(), expected.getShape(), expected.getElementType(),
-                                     Attribute(), space)
-             << ", found " << view.getType();
-  }
-  return success();
+  FailureOr<RingUse> ring = ringOfToken(*this, getToken());
+  return failed(ring) ? failure() : verifyViews(*this, ring->type, getViews());
 }
 
 LogicalResult ReleaseOp::verify() {
-  AcquireOp acquire = originOf(getToken());
-  if (!acquire)
-    return emitOpError("token: expected the result of warp.acquire, found another value");
-  auto from = acquire.getRing().getDefiningOp<RingOp>();
-  auto to = getRing().getDefiningOp<RingOp>();
-  if (!to)
-    return emitOpError("ring: expected the result of warp.ring, found another value");
-  if (from && from.getBuffer() != to.getBuffer())
+  FailureOr<RingUse> from = ringOfToken(*this, getToken());
+  if (failed(from))
+    return failure();
+  FailureOr<RingUse> to = ringOf(*this, getRing(), "ring");
+  if (failed(to))
+    return failure();
+  if (from->buffer != to->buffer)
     return emitOpError("ring: expected one over the buffer that the token was acquired from");
   return success();
 }
 
 LogicalResult StoreOp::verify() {
-  auto ring = getRing().getDefiningOp<RingOp>();
-  if (!ring)
-    return emitOpError("ring: expected the result of warp.ring, found another value");
-  BufferType buffer = ring.getBuffer().getType();
-  auto value = cast<RankedTensorType>(getValue().getType());
-  if (buffer.getViews().size() != 1 || buffer.getViews()[0].getShape() != value.getShape() ||
-      buffer.getViews()[0].getElementType() != value.getElementType())
-    return emitOpError("ring: expected one over a buffer of ") << value << ", found " << buffer;
-  if (!ring.getReleased())
+  FailureOr<RingUse> ring =
+      verifyRingOf(*this, getRing(), cast<RankedTensorType>(getValue().getType()));
+  if (failed(ring))
+    return failure();
+  if (!ring->released)
     return emitOpError("ring: expected one that starts released");
   return success();
+}
+
+LogicalResult ChannelOp::verify() {
+  if (getRings().empty())
+    return emitOpError("results: expected at least one ring, found none");
+  return success();
+}
+
+LogicalResult TakeOp::verify() {
+  FailureOr<RingUse> ring = ringOf(*this, getRing(), "ring");
+  return failed(ring) ? failure() : verifyViews(*this, ring->type, getViews());
+}
+
+LogicalResult LoadOp::verify() {
+  auto desc = dyn_cast<tile::DescType>(getDesc().getType());
+  if (!desc)
+    return emitOpError("desc: expected a descriptor, found ") << getDesc().getType();
+  if (desc.getShape().size() != getCoordinates().size())
+    return emitOpError("coordinates: expected ")
+           << desc.getShape().size() << " for " << desc << ", found " << getCoordinates().size();
+  // Its box against the view: the verifier of nv.tma.load, which leaves extents of one out.
+  return verifyPassedOn(*this, getRing(), getTo(), {});
+}
+
+LogicalResult PutOp::verify() {
+  return verifyPassedOn(*this, getRing(), getTo(), cast<RankedTensorType>(getValue().getType()));
+}
+
+LogicalResult GetOp::verify() {
+  return verifyPassedOn(*this, getRing(), getTo(), cast<RankedTensorType>(getValue().getType()));
+}
+
+ParseResult ChannelOp::parse(OpAsmParser &parser, OperationState &state) {
+  Builder &builder = parser.getBuilder();
+  if (succeeded(parser.parseOptionalKeyword("per_replica")))
+    state.addAttribute(getPerReplicaAttrName(state.name), builder.getUnitAttr());
+  BufferType type;
+  if (parser.parseOptionalAttrDict(state.attributes) || parser.parseColonType(type))
+    return failure();
+  state.addAttribute(getBufferAttrName(state.name), TypeAttr::get(type));
+  state.addTypes(
+      SmallVector<Type>(parser.getNumResults(), RingType::get(parser.getContext())));
+  return success();
+}
+
+void ChannelOp::print(OpAsmPrinter &printer) {
+  if (getPerReplica())
+    printer << " per_replica";
+  printer.printOptionalAttrDict((*this)->getAttrs(), {"buffer", "per_replica"});
+  printer << " : " << getBuffer();
 }
 
 LogicalResult SpecializeOp::verifyRegions() {
@@ -173,7 +267,8 @@ LogicalResult RoleOp::verifyRegions() {
       Operation *def = operand.getDefiningOp();
       bool argument = !def && isa<FunctionOpInterface>(operand.getParentBlock()->getParentOp());
       if (argument || (def && (def->hasTrait<OpTrait::ConstantLike>() ||
-                               isa<BufferOp, RingOp, OrderOp, nv::AllocOp, nv::TmemAllocOp>(def) ||
+                               isa<BufferOp, RingOp, ChannelOp, OrderOp, nv::AllocOp,
+                                   nv::TmemAllocOp>(def) ||
                                // what they lower to: constant addresses in shared memory
                                def->getDialect()->getNamespace() == "llvm")))
         continue;
@@ -195,24 +290,34 @@ LogicalResult RoleOp::verifyRegions() {
 
 ParseResult ForEachTileOp::parse(OpAsmParser &parser, OperationState &state) {
   OpAsmParser::Argument i, j;
-  OpAsmParser::UnresolvedOperand m, n;
-  Type i32 = parser.getBuilder().getI32Type();
+  SmallVector<OpAsmParser::UnresolvedOperand> operands(2);
+  Builder &builder = parser.getBuilder();
+  Type i32 = builder.getI32Type();
   i.type = j.type = i32;
   if (parser.parseLParen() || parser.parseArgument(i) || parser.parseComma() ||
       parser.parseArgument(j) || parser.parseRParen() || parser.parseKeyword("in") ||
-      parser.parseLParen() || parser.parseOperand(m) || parser.parseComma() ||
-      parser.parseOperand(n) || parser.parseRParen() ||
-      parser.resolveOperands({m, n}, i32, state.operands))
+      parser.parseLParen() || parser.parseOperand(operands[0]) || parser.parseComma() ||
+      parser.parseOperand(operands[1]) || parser.parseRParen())
     return failure();
   if (succeeded(parser.parseOptionalKeyword("group"))) {
-    int64_t group;
-    if (parser.parseLParen() || parser.parseInteger(group) || parser.parseRParen())
+    int64_t size;
+    if (parser.parseLParen())
       return failure();
-    state.addAttribute(getGroupAttrName(state.name), parser.getBuilder().getI64IntegerAttr(group));
+    OptionalParseResult number = parser.parseOptionalInteger(size);
+    if (!number.has_value()) {
+      if (parser.parseOperand(operands.emplace_back()))
+        return failure();
+    } else if (failed(*number)) {
+      return failure();
+    } else {
+      state.addAttribute(getGroupAttrName(state.name), builder.getI64IntegerAttr(size));
+    }
+    if (parser.parseRParen())
+      return failure();
   }
   if (succeeded(parser.parseOptionalKeyword("step"))) {
     StringRef keyword;
-    SMLoc loc = parser.getCurrentLocation();
+    llvm::SMLoc loc = parser.getCurrentLocation();
     if (parser.parseLParen() || parser.parseKeyword(&keyword) || parser.parseRParen())
       return failure();
     std::optional<TileStep> step = symbolizeTileStep(keyword);
@@ -220,7 +325,8 @@ ParseResult ForEachTileOp::parse(OpAsmParser &parser, OperationState &state) {
       return parser.emitError(loc, "step: expected 'all' or 'replica', found '") << keyword << "'";
     state.addAttribute(getStepAttrName(state.name), TileStepAttr::get(parser.getContext(), *step));
   }
-  return failure(parser.parseOptionalAttrDictWithKeyword(state.attributes) ||
+  return failure(parser.resolveOperands(operands, i32, state.operands) ||
+                 parser.parseOptionalAttrDictWithKeyword(state.attributes) ||
                  parser.parseRegion(*state.addRegion(), {i, j}));
 }
 
@@ -228,7 +334,9 @@ void ForEachTileOp::print(OpAsmPrinter &printer) {
   Block &body = getBody().front();
   printer << " (" << body.getArgument(0) << ", " << body.getArgument(1) << ") in (" << getM()
           << ", " << getN() << ')';
-  if (getGroup() != 1)
+  if (getGroupSize())
+    printer << " group(" << getGroupSize() << ')';
+  else if (getGroup() != 1)
     printer << " group(" << getGroup() << ')';
   if (getStep() != TileStep::All)
     printer << " step(" << stringifyTileStep(getStep()) << ')';
@@ -242,5 +350,7 @@ LogicalResult ForEachTileOp::verify() {
   if (body.getNumArguments() != 2)
     return emitOpError("body arguments: expected 2 tile coordinates, found ")
            << body.getNumArguments();
+  if (getGroupSize() && getGroup() != 1)
+    return emitOpError("group: expected a number or a value, found both");
   return success();
 }

@@ -204,6 +204,12 @@ static bool bound(LinearForm &form, Term term, const Iterations *iterations, uns
   return least && isa<arith::DivUIOp, arith::CeilDivUIOp>(def) && become(LinearForm::of(0));
 }
 
+/// The variable of a loop, or a place in a grid of tiles.
+static bool isCoordinate(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  return argument && isa<scf::ForOp, warp::ForEachTileOp>(argument.getOwner()->getParentOp());
+}
+
 static bool isExtremum(Value value) {
   return isa_and_nonnull<arith::MaxSIOp, arith::MaxUIOp, arith::MinSIOp, arith::MinUIOp>(
       value.getDefiningOp());
@@ -219,15 +225,17 @@ static bool dependsOn(Value value, Value source, unsigned depth = 8) {
                       [&](Value operand) { return dependsOn(operand, source, depth - 1); });
 }
 
-/// The order of replacements: what other terms are computed from comes last, so that it cancels
-/// where those are bounded by it; of the others extrema come last, as each makes two claims of one.
+/// The order of replacements: what other terms are computed from comes last, so that it cancels where
+/// those are bounded by it; of the others coordinates come first (their bounds name what they count up
+/// to, which alone is bounded by a number) and extrema last, as each makes two claims of one.
 static SmallVector<std::pair<Term, int64_t>> inOrder(const LinearForm &form) {
-  SmallVector<std::pair<Term, int64_t>> terms = form.list(), groups[4], result;
+  SmallVector<std::pair<Term, int64_t>> terms = form.list(), groups[6], result;
   for (auto &own : terms) {
     bool within = llvm::any_of(terms, [&](auto &other) {
       return other.first.value != own.first.value && dependsOn(other.first.value, own.first.value);
     });
-    groups[2 * within + isExtremum(own.first.value)].push_back(own);
+    unsigned kind = isCoordinate(own.first.value) ? 0 : isExtremum(own.first.value) ? 2 : 1;
+    groups[3 * within + kind].push_back(own);
   }
   for (auto &group : groups)
     result.append(group);

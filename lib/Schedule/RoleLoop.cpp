@@ -208,8 +208,8 @@ struct GraphBuilder {
     for (auto [i, node] : llvm::enumerate(graph.nodes)) {
       if (auto acquire = dyn_cast<warp::AcquireOp>(node.op))
         rings[acquire.getRing()].push_back(i);
-      else if (node.kind == NodeKind::Sync && !isFree(node.op))
-        effects.push_back(i);
+      else if (node.kind == NodeKind::Sync && !isFree(node.op) && !isa<nv::TmaLoadOp>(node.op))
+        effects.push_back(i); // copies are ordered by their slots
     }
     for (auto &[ring, chain] : rings)
       addChain(chain);

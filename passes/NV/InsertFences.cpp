@@ -183,7 +183,7 @@ struct Inserter {
 struct InsertFences : tileloom::nv::impl::NVInsertFencesBase<InsertFences> {
   void runOnOperation() override {
     getOperation()->walk([&](warp::RoleOp role) {
-      Inserter inserter{isSingleThreadRole(role), {}, {}};
+      Inserter inserter{isSingleThreadRole(role), {}};
       inserter.process(role.getBody().front());
       // Shared memory goes back when the CTA ends: not before the store engine has read it.
       if (role.getBody()

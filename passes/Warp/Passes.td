@@ -57,6 +57,11 @@ def WarpSliceColumns : Pass<"warp-slice-columns"> {
     Option<"keptRegisters", "kept-registers", "int64_t", "128", "Registers of a thread for tiles that are kept whole">];
 }
 
+def WarpExpandChannels : Pass<"warp-expand-channels"> {
+  let summary = "Expand channels and what passes through them into ring operations";
+  let dependentDialects = ["::tileloom::nv::NVDialect", "::mlir::arith::ArithDialect"];
+}
+
 def WarpExpandDivisions : Pass<"warp-expand-divisions"> {
   let summary = "Expand divisions that round up or down into plain arithmetic";
   let dependentDialects = ["::mlir::arith::ArithDialect"];

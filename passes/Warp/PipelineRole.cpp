@@ -6,6 +6,8 @@
 // one product that ask for it (`warp.pending` = 1) keep it in flight over their back edge. Loops
 // that their program has scheduled, or whose attribute `warp.pipeline` is "off", stay as they are.
 //
+// Other roles' copies follow: what is taken late is copied late.
+//
 // Relies on lib/Schedule for what is legal and what pays.
 //
 //===--------------------------------------------------------------------------------------===//
@@ -13,9 +15,14 @@
 #include "passes/Warp/Passes.h"
 #include "passes/Warp/Projection.h"
 
+#include "CopyOrder.h"
 #include "KeepInFlight.h"
 #include "SkewExpansion.h"
 #include "dialects/Warp/Warp.h"
+
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 namespace tileloom::warp {
 #define GEN_PASS_DEF_WARPPIPELINEROLE
@@ -44,7 +51,7 @@ struct PipelineRole : tileloom::warp::impl::WarpPipelineRoleBase<PipelineRole> {
     SmallVector<scf::ForOp> loops, accumulating;
     getOperation()->walk([&](scf::ForOp loop) {
       auto products = loop.getBody()->getOps<nv::WgmmaOp>();
-      if (!loop->getParentOfType<RoleOp>() || !isInnermost(loop) || isOff(loop))
+      if (products.empty() || !loop->getParentOfType<RoleOp>() || !isInnermost(loop) || isOff(loop))
         return;
       auto wanted = loop->getAttrOfType<IntegerAttr>(pendingAttrName);
       tile::ScheduleAttr given = scheduleOf(loop);
@@ -54,8 +61,11 @@ struct PipelineRole : tileloom::warp::impl::WarpPipelineRoleBase<PipelineRole> {
       else if (pending == 1)
         accumulating.push_back(loop);
     });
+    llvm::MapVector<SpecializeOp, SlotStages> slots;
     for (scf::ForOp loop : loops)
-      pipeline(loop);
+      pipeline(loop, slots[loop->getParentOfType<SpecializeOp>()]);
+    for (auto &[specialize, stages] : slots)
+      stages.skewCopies(specialize);
     for (scf::ForOp loop : accumulating) {
       Location loc = loop.getLoc();
       std::string why;
@@ -71,7 +81,7 @@ struct PipelineRole : tileloom::warp::impl::WarpPipelineRoleBase<PipelineRole> {
     return !skew || off || (wanted && wanted.getValue() == "off");
   }
 
-  void pipeline(scf::ForOp loop) {
+  void pipeline(scf::ForOp loop, SlotStages &slots) {
     auto role = loop->getParentOfType<RoleOp>();
     Location loc = loop.getLoc();
     std::string why;
@@ -79,7 +89,7 @@ struct PipelineRole : tileloom::warp::impl::WarpPipelineRoleBase<PipelineRole> {
     if (!graph) {
       if (report)
         emitRemark(loc) << "kept in program order: " << why;
-      return;
+      return slots.addInOrder(loop);
     }
     schedule::SkewOptions options;
     options.replicas = role.getReplicas();
@@ -89,8 +99,37 @@ struct PipelineRole : tileloom::warp::impl::WarpPipelineRoleBase<PipelineRole> {
     schedule::SkewPlan plan = schedule::planSkew(*graph, options, why);
     if (report)
       emitRemark(loc) << "schedule of role '" << role.getSymName() << "': " << why;
-    if (!plan.body.empty())
-      expandSkew(*graph, plan)->setAttr(overlapAttrName, UnitAttr::get(&getContext()));
+    if (plan.body.empty())
+      return slots.addInOrder(loop);
+    slots.add(*graph, plan);
+    scf::ForOp steady = expandSkew(*graph, plan);
+    steady->setAttr(overlapAttrName, UnitAttr::get(&getContext()));
+    if (plan.skewed())
+      retireLate(steady);
+  }
+
+  /// Work behind the loop that does not need its last product is done while that is in flight.
+  static void retireLate(scf::ForOp loop) {
+    Operation *wait = loop->getNextNode();
+    while (wait && !isa<nv::WgmmaWaitOp>(wait))
+      wait = wait->getNextNode();
+    if (!wait)
+      return;
+    SmallPtrSet<Operation *, 8> waiting{wait};
+    for (Operation *op = wait->getNextNode(), *next; op; op = next) {
+      next = op->getNextNode();
+      if (isa<ReleaseOp>(op))
+        continue;
+      if (!isPure(op) || op->hasTrait<OpTrait::IsTerminator>())
+        return;
+      bool needs = llvm::any_of(op->getOperands(), [&](Value value) {
+        return value.getDefiningOp() && waiting.contains(value.getDefiningOp());
+      });
+      if (needs)
+        waiting.insert(op);
+      else
+        op->moveBefore(wait);
+    }
   }
 };
 

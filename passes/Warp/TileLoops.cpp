@@ -50,11 +50,12 @@ void tileloom::prepareTileLoop(ForEachTileOp loop) {
 
 void tileloom::placeTile(ForEachTileOp tileLoop, Value tile, TileMath &math) {
   Value i, j;
-  if (tileLoop.getGroup() == 1) {
+  if (!tileLoop.getGroupSize() && tileLoop.getGroup() == 1) {
     i = math.divu(tile, tileLoop.getN());
     j = math.sub(tile, math.mul(i, tileLoop.getN()));
   } else {
-    Value group = math.constant(tileLoop.getGroup());
+    Value group = tileLoop.getGroupSize() ? tileLoop.getGroupSize()
+                                          : math.constant(tileLoop.getGroup());
     Value perGroup = math.mul(group, tileLoop.getN());
     Value index = math.divu(tile, perGroup);
     Value first = math.mul(index, group);

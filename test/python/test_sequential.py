@@ -2,7 +2,6 @@
 more iterations of their loops, ragged ends, random interleavings."""
 
 import functools
-import math
 
 import numpy as np
 import pytest
@@ -46,28 +45,3 @@ def test_running_scale(program, blocks, end):
     y, h, w2 = chain(program, "running_scale", blocks, extra=(end,))
     h[:, end:] = 0
     assert error(y, h @ w2) < 8e-3
-
-
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("batch, length, heads", [(1, 128, 1), (2, 200, 2), (1, 384, 1)])
-def test_attention(program, causal, batch, length, heads):
-    rng = np.random.default_rng(length)
-    q, k, v = (bf16(rng.standard_normal((batch, length, heads, 128))) for _ in range(3))
-    o = np.full_like(q, 0x7FC0)
-    lse = np.full((batch, heads, length), np.nan, np.float32)
-    pairs, tiles, scale = batch * heads, -(-length // 128), 128**-0.5 * math.log2(math.e)
-    if causal:
-        counter = np.zeros(2, np.int32)
-        run(program("attention_d128_causal"), (q, k, v, o, lse, counter, heads, length, pairs, tiles, 2, scale))
-        assert not counter.any()
-    else:
-        run(program("attention_d128"), (q, k, v, o, lse, heads, length, pairs, tiles, scale), seed=length)
-    x, y, z = (fp64(t).transpose(0, 2, 1, 3) for t in (q, k, v))
-    scores = x @ y.transpose(0, 1, 3, 2) * 128**-0.5
-    if causal:
-        scores = np.where(np.tril(np.ones((length, length), bool)), scores, -np.inf)
-    top = scores.max(-1, keepdims=True)
-    weights = np.exp(scores - top)
-    total = weights.sum(-1, keepdims=True)
-    assert error(fp64(o), (weights / total @ z).transpose(0, 2, 1, 3)) < 5e-3
-    assert np.abs(lse - (top + np.log(total))[..., 0]).max() < 1e-4

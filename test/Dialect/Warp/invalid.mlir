@@ -47,7 +47,7 @@ func.func @stage_without_phase(%stage: i32) {
 // -----
 
 func.func @acquire_of_argument(%ring: !warp.ring) {
-  // expected-error@+1 {{ring: expected the result of warp.ring, found another value}}
+  // expected-error@+1 {{ring: expected the result of warp.ring or warp.channel, found another value}}
   %t = warp.acquire %ring
   return
 }
@@ -55,7 +55,7 @@ func.func @acquire_of_argument(%ring: !warp.ring) {
 // -----
 
 func.func @slot_of_argument(%t: !warp.token) {
-  // expected-error@+1 {{token: expected the result of warp.acquire, found another value}}
+  // expected-error@+1 {{token: expected the result of warp.acquire or warp.take, found another value}}
   %v = warp.slot %t : !nv.memdesc<64x64xbf16>
   return
 }
@@ -98,7 +98,7 @@ func.func @slot_space() {
 func.func @release_of_argument(%t: !warp.token) {
   %b = warp.buffer : !warp.buffer<2 x [64x64xbf16]>
   %ring = warp.ring released %b : !warp.buffer<2 x [64x64xbf16]>
-  // expected-error@+1 {{token: expected the result of warp.acquire, found another value}}
+  // expected-error@+1 {{token: expected the result of warp.acquire or warp.take, found another value}}
   warp.release %t to %ring tma
   return
 }
@@ -109,7 +109,7 @@ func.func @release_to_argument(%to: !warp.ring) {
   %b = warp.buffer : !warp.buffer<2 x [64x64xbf16]>
   %ring = warp.ring released %b : !warp.buffer<2 x [64x64xbf16]>
   %t = warp.acquire %ring
-  // expected-error@+1 {{ring: expected the result of warp.ring, found another value}}
+  // expected-error@+1 {{ring: expected the result of warp.ring or warp.channel, found another value}}
   warp.release %t to %to tma
   return
 }
@@ -130,7 +130,7 @@ func.func @release_to_another_buffer() {
 // -----
 
 func.func @store_through_argument(%v: tensor<64x64xbf16>, %d: !tile.desc<64x64xbf16>, %i: i32, %ring: !warp.ring) {
-  // expected-error@+1 {{ring: expected the result of warp.ring, found another value}}
+  // expected-error@+1 {{ring: expected the result of warp.ring or warp.channel, found another value}}
   warp.store %v to %d[%i, %i] through %ring : tensor<64x64xbf16>, !tile.desc<64x64xbf16>
   return
 }
@@ -275,9 +275,82 @@ func.func @hold_released(%v: tensor<64x64xf32>) {
 func.func @peek_ring(%ring: !warp.ring) {
   warp.specialize {
     warp.role @math warps(4) {
-      // expected-error@+1 {{ring: expected the result of warp.ring, found another value}}
+      // expected-error@+1 {{ring: expected the result of warp.ring or warp.channel, found another value}}
       %p = warp.peek %ring
     }
   }
+  return
+}
+
+// -----
+
+func.func @channel_without_rings() {
+  // expected-error@+1 {{results: expected at least one ring, found none}}
+  "warp.channel"() <{buffer = !warp.buffer<2 x [64x64xbf16]>}> : () -> ()
+  return
+}
+
+// -----
+
+func.func @take_views() {
+  %free, %ready = warp.channel : !warp.buffer<2 x [64x64xbf16]>
+  // expected-error@+1 {{result 0: expected '!nv.memdesc<64x64xbf16>', found '!nv.memdesc<64x32xbf16>'}}
+  %t, %v = warp.take %ready : !nv.memdesc<64x32xbf16>
+  return
+}
+
+// -----
+
+func.func @load_of_two_views(%D: !tile.desc<64x64xbf16>, %i: i32) {
+  %free, %ready = warp.channel : !warp.buffer<2 x [64x64xbf16, 64x64xbf16]>
+  // expected-error@+1 {{ring: expected one over a buffer of one view, found '!warp.buffer<2 x [64x64xbf16, 64x64xbf16]>'}}
+  warp.load %D[%i, %i] through %free to %ready : !tile.desc<64x64xbf16>
+  return
+}
+
+// -----
+
+func.func @put_shape(%v: tensor<64x32xbf16>) {
+  %free, %ready = warp.channel : !warp.buffer<2 x [64x64xbf16]>
+  // expected-error@+1 {{ring: expected one over a buffer of 'tensor<64x32xbf16>', found '!warp.buffer<2 x [64x64xbf16]>'}}
+  warp.put %v through %free to %ready : tensor<64x32xbf16>
+  return
+}
+
+// -----
+
+func.func @get_to_another_buffer() {
+  %free, %ready = warp.channel : !warp.buffer<2 x [64x64xbf16]>
+  %other = warp.channel : !warp.buffer<2 x [64x64xbf16]>
+  // expected-error@+1 {{to: expected a ring over the same buffer}}
+  %v = warp.get %ready to %other : tensor<64x64xbf16>
+  return
+}
+
+// -----
+
+func.func @group_twice(%m: i32) {
+  // expected-error@+1 {{group: expected a number or a value, found both}}
+  "warp.for_each_tile"(%m, %m, %m) <{group = 2 : i64, step = 0 : i32}> ({
+  ^bb0(%i: i32, %j: i32):
+  }) : (i32, i32, i32) -> ()
+  return
+}
+
+// -----
+
+func.func @load_of_a_tile(%v: tensor<64x64xbf16>, %i: i32) {
+  %free, %ready = warp.channel : !warp.buffer<2 x [64x64xbf16]>
+  // expected-error@+1 {{desc: expected a descriptor, found 'tensor<64x64xbf16>'}}
+  warp.load %v[%i, %i] through %free to %ready : tensor<64x64xbf16>
+  return
+}
+
+// -----
+
+func.func @load_coordinates(%D: !tile.desc<64x64xbf16>, %i: i32) {
+  %free, %ready = warp.channel : !warp.buffer<2 x [64x64xbf16]>
+  // expected-error@+1 {{coordinates: expected 2 for '!tile.desc<64x64xbf16>', found 1}}
+  warp.load %D[%i] through %free to %ready : !tile.desc<64x64xbf16>
   return
 }

@@ -136,3 +136,31 @@ func.func @peek_and_hold(%i: i32, %p: i1) {
   }
   return
 }
+
+// CHECK-LABEL: func.func @shorthand
+func.func @shorthand(%D: !tile.desc<64x64xbf16>, %i: i32, %n: i32) {
+  // CHECK: %[[C:.*]]:2 = warp.channel : !warp.buffer<2 x [64x64xbf16]>
+  %free, %ready = warp.channel : !warp.buffer<2 x [64x64xbf16]>
+  // CHECK: warp.channel per_replica : !warp.buffer<1 x [64x64xbf16]>
+  %staged = warp.channel per_replica : !warp.buffer<1 x [64x64xbf16]>
+  warp.specialize {
+    warp.role @load warps(1) {
+      // CHECK: warp.for_each_tile (%{{.*}}, %{{.*}}) in (%{{.*}}, %{{.*}}) group(%{{.*}}) attributes {warp.scheduler = "dynamic"} {
+      warp.for_each_tile (%m, %k) in (%n, %n) group(%i) attributes {warp.scheduler = "dynamic"} {
+        // CHECK: warp.load %{{.*}}[%{{.*}}, %{{.*}}] through %[[C]]#0 to %[[C]]#1 : !tile.desc<64x64xbf16>
+        warp.load %D[%i, %i] through %free to %ready : !tile.desc<64x64xbf16>
+      }
+    }
+    warp.role @math warps(4) replicas(2) {
+      // CHECK: %[[V:.*]] = warp.get %[[C]]#1 to %[[C]]#0 : tensor<64x64xbf16>
+      %v = warp.get %ready to %free : tensor<64x64xbf16>
+      // CHECK: warp.put %[[V]] through %[[C]]#0 to %[[C]]#1 alternate : tensor<64x64xbf16>
+      warp.put %v through %free to %ready alternate : tensor<64x64xbf16>
+      // CHECK: warp.take %[[C]]#1 : !nv.memdesc<64x64xbf16>
+      %t, %s = warp.take %ready : !nv.memdesc<64x64xbf16>
+      // CHECK: warp.take %[[C]]#1 alternate : !nv.memdesc<64x64xbf16>
+      %u, %w = warp.take %ready alternate : !nv.memdesc<64x64xbf16>
+    }
+  }
+  return
+}

@@ -336,3 +336,59 @@ func.func @pending_without_first(%n: i32, %p: i64) {
   }
   return
 }
+
+// -----
+
+!b = !warp.buffer<3 x [64x64xbf16]>
+!v = !nv.memdesc<64x64xbf16>
+!h = tensor<64x64xbf16>
+!t = tensor<64x64xf32>
+
+// A tile counted from the end has as many iterations as tiles before it, and one: there is at least one.
+// CHECK-LABEL: @counted_from_the_end
+// CHECK: warp.for_each_tile
+// CHECK-NOT: scf.if
+// CHECK: scf.for
+// CHECK: nv.wgmma.wait {{.*}} pending(1)
+func.func @counted_from_the_end(%n: i32, %p: i64) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %b = warp.buffer : !b
+  %free = warp.ring released %b : !b
+  %ready = warp.ring %b : !b
+  warp.specialize {
+    warp.role @math warps(4) {
+      %z = arith.constant dense<0.0> : !t
+      %last = arith.subi %n, %c1 : i32
+      warp.for_each_tile (%i, %j) in (%c1, %n) {
+        %m = arith.subi %last, %j : i32
+        %trips = arith.addi %m, %c1 : i32
+        %s = scf.for %k = %c0 to %trips step %c1 iter_args(%x = %z) -> (!t) : i32 {
+          %t = warp.acquire %ready
+          %a = warp.slot %t : !v
+          %d0 = nv.wgmma %a, %a : !v, !v -> !t
+          %d = nv.wgmma.wait %d0 pending(0) : !t
+          %f = math.exp2 %d : !t
+          %g = math.exp2 %f : !t
+          %d16 = arith.truncf %g : !t to !h
+          %e0 = nv.wgmma %d16, %a acc(%x) : !h, !v -> !t
+          %e = nv.wgmma.wait %e0 pending(0) : !t
+          warp.release %t to %free wgmma
+          scf.yield %e : !t
+        }
+        %o = nv.index dim(1) : tensor<64x64xi64>
+        nv.global_store %s to %p[%o] : !t, tensor<64x64xi64>
+      }
+    }
+    warp.role @load warps(1) {
+      warp.for_each_tile (%i, %j) in (%c1, %n) {
+        %trips = arith.subi %n, %j : i32
+        scf.for %k = %c0 to %trips step %c1 : i32 {
+          %t = warp.acquire %free
+          warp.release %t to %ready tma
+        }
+      }
+    }
+  }
+  return
+}

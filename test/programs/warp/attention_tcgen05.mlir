@@ -4,39 +4,20 @@
 // S and P share tensor memory: @mma writes S, @softmax reads it and writes P over it, @mma reads P. As rings over one buffer:
 // s_free -> (mma) -> s_ready -> (softmax) -> p_ready -> (mma) -> s_free. O stays in tensor memory: @correction rescales it between
 // two products (o_turn -> (mma) -> o_done -> (correction) -> o_turn) by what @softmax sends it, and at the end divides by the sum.
-// m: blocks of 256 rows a head; heads: batch * heads; kb: blocks of 128 keys; scale includes log2(e).
-//
-// REQUIRES: ptxas
-// RUN: kernel-opt %s --target=sm_100a --emit=ptx --werror-ptxas -o %t.ptx
-// RUN: FileCheck %s < %t.ptx
-// RUN: kernel-opt %s --target=sm_103a --emit=ptx --werror-ptxas -o %t.103.ptx
-//
-// CHECK-DAG: tcgen05.ld.sync.aligned.32x32b.x64.b32
-// CHECK-DAG: tcgen05.st.sync.aligned.32x32b.x32.b32
-// CHECK-DAG: tcgen05.wait::st.sync.aligned
-// CHECK-DAG: tcgen05.fence::before_thread_sync
-// CHECK-DAG: tcgen05.fence::after_thread_sync
-// CHECK-DAG: tcgen05.mma.cta_group::1.kind::f16.collector::a::discard [{{%r[0-9]+}}], [{{%r[0-9]+}}], {{%rd[0-9]+}}, {{%r[0-9]+}}
+// m: blocks of 256 rows a head; heads: batch * heads; kb: blocks of 128 keys (none count as one of zeros); scale includes log2(e).
 
 !half = !nv.memdesc<128x128xbf16>
 !s = !nv.memdesc<128x128xf32, tmem>
 !p = !nv.memdesc<128x128xbf16, tmem>
 !quarter = !nv.memdesc<128x32xf32, tmem>
 !piece = !nv.memdesc<128x64xf32, tmem>
-!staged = !nv.memdesc<128x64xbf16>
 !row = tensor<128xf32>
-!vec = !nv.memdesc<128xf32>
 !tile = tensor<128x128xf32>
-!side = tensor<128x64xf32>
-!pside = !nv.memdesc<128x64xbf16, tmem>
-!bq = !warp.buffer<2 x [128x128xbf16]>
-!bkv = !warp.buffer<3 x [128x128xbf16]>
+!ptile = tensor<128x128xbf16>
+!box = !tile.desc<128x128xbf16>
 !bs = !warp.buffer<2 x [128x128xf32], tmem>
-!bv = !warp.buffer<2 x [128xf32]>
-!bo = !warp.buffer<2 x [128x64xbf16]>
 
-func.func @attention(%Q: !tile.desc<128x128xbf16>, %K: !tile.desc<128x128xbf16>, %V: !tile.desc<128x128xbf16>,
-                     %O: !tile.desc<128x64xbf16>, %m: i32, %heads: i32, %kb: i32, %scale: f32)
+func.func @attention(%Q: !box, %K: !box, %V: !box, %O: !tile.desc<128x64xbf16>, %m: i32, %heads: i32, %kb: i32, %scale: f32)
     attributes {tile.kernel, warp.launch = #warp.launch<persistent = true>} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -49,100 +30,56 @@ func.func @attention(%Q: !tile.desc<128x128xbf16>, %K: !tile.desc<128x128xbf16>,
   %lowest = arith.constant dense<0xFF800000> : !row
   %zero = arith.constant dense<0.0> : !row
   %one = arith.constant dense<1.0> : !row
-  %nothing = arith.constant dense<0.0> : tensor<128x64xbf16>
-  %q = warp.buffer : !bq
-  %q_free = warp.ring released %q : !bq
-  %q_ready = warp.ring %q : !bq
-  %kv = warp.buffer : !bkv
-  %kv_free = warp.ring released %kv : !bkv
-  %kv_ready = warp.ring %kv : !bkv
-  %sp = warp.buffer : !bs
-  %s_free = warp.ring released %sp : !bs
-  %s_ready = warp.ring %sp : !bs
-  %p_ready = warp.ring %sp : !bs
-  %acc = warp.buffer : !bs
-  %o_turn = warp.ring released %acc : !bs
-  %o_done = warp.ring %acc : !bs
-  %factor = warp.buffer : !bv
-  %f_free = warp.ring released %factor : !bv
-  %f_ready = warp.ring %factor : !bv
-  %out = warp.buffer : !bo
-  %out_free = warp.ring released %out : !bo
-  %out_ready = warp.ring %out : !bo
+  %q_free, %q_ready = warp.channel : !warp.buffer<2 x [128x128xbf16]>
+  %kv_free, %kv_ready = warp.channel : !warp.buffer<3 x [128x128xbf16]>
+  %s_free, %s_ready, %p_ready = warp.channel : !bs
+  %o_turn, %o_done = warp.channel : !bs
+  %f_free, %f_ready = warp.channel : !warp.buffer<2 x [128xf32]>
+  %out_free, %out_ready = warp.channel : !warp.buffer<2 x [128x64xbf16]>
 
   warp.specialize {
     warp.role @softmax warps(4) replicas(2) registers(168) {
-      %r = warp.replica_index
-      warp.skip %s_ready by %r
-      warp.skip %f_free by %r
-      %scales = nv.splat %scale : f32 -> !row
+      %blocks = arith.maxsi %kb, %c1 : i32
+      %scale_1 = nv.splat %scale : f32 -> !row
+      %scale_s = nv.splat %scale : f32 -> !tile
       warp.for_each_tile (%i, %h) in (%m, %heads) {
-        %state:2 = scf.for %j = %c0 to %kb step %c1 iter_args(%top = %lowest, %sum = %zero) -> (!row, !row) : i32 {
-          %ts = warp.acquire %s_ready {warp.alternate}
-          %s = warp.slot %ts : !s
+        %top, %total = scf.for %j = %c0 to %blocks step %c1 iter_args(%top0 = %lowest, %total0 = %zero) -> (!row, !row) : i32 {
+          %ts, %s = warp.take %s_ready alternate : !s
           %x = nv.tmem.load %s : !s -> !tile
           %most = nv.reduce max %x dim(1) : !tile -> !row
-          %top1 = arith.maxnumf %top, %most : !row
-          %down = arith.subf %top, %top1 : !row
-          %down1 = arith.mulf %down, %scales : !row
-          %alpha = math.exp2 %down1 : !row
+          %top1 = arith.maxnumf %top0, %most : !row
+          %below = arith.subf %top0, %top1 : !row
+          %power = arith.mulf %below, %scale_1 : !row
+          %alpha = math.exp2 %power : !row
           %later = arith.cmpi ne, %j, %c0 : i32
           scf.if %later {
-            %tf = warp.acquire %f_free {warp.alternate}
-            %f = warp.slot %tf : !vec
-            nv.local_store %alpha to %f : !row, !vec
-            warp.release %tf to %f_ready generic
-            warp.skip %f_free by %c1
+            warp.put %alpha through %f_free to %f_ready alternate : !row
           }
-          %shift = arith.mulf %top1, %scales : !row
-          %shifts = nv.broadcast %shift dim(1) : !row -> !side
-          %factors = nv.broadcast %scales dim(1) : !row -> !side
+          %shift = arith.mulf %top1, %scale_1 : !row
+          %shifts = nv.broadcast %shift dim(1) : !row -> !tile
+          %scaled = arith.mulf %x, %scale_s fastmath<contract> : !tile
+          %y = arith.subf %scaled, %shifts fastmath<contract> : !tile
+          %e = math.exp2 %y : !tile
+          %e16 = arith.truncf %e : !tile to !ptile
           %p = nv.memdesc.reinterpret %s at 0 : !s -> !p
-          // One side after the other: all 128 exponentials of a row at once would not fit in registers.
-          %x0 = nv.extract %x[0, 0] : !tile -> !side
-          %scaled0 = arith.mulf %x0, %factors : !side
-          %y0 = arith.subf %scaled0, %shifts : !side
-          %e0 = math.exp2 %y0 : !side
-          %add0 = nv.reduce add %e0 dim(1) : !side -> !row
-          %half0 = arith.truncf %e0 : !side to tensor<128x64xbf16>
-          %p0 = nv.memdesc.slice %p[%c0, %c0] : !p -> !pside
-          nv.tmem.store %half0 to %p0 : tensor<128x64xbf16>, !pside
-          %x1 = nv.extract %x[0, 64] : !tile -> !side
-          %scaled1 = arith.mulf %x1, %factors : !side
-          %y1 = arith.subf %scaled1, %shifts : !side
-          %e1 = math.exp2 %y1 : !side
-          %add1 = nv.reduce add %e1 dim(1) : !side -> !row
-          %half1 = arith.truncf %e1 : !side to tensor<128x64xbf16>
-          %p1 = nv.memdesc.slice %p[%c0, %c64] : !p -> !pside
-          nv.tmem.store %half1 to %p1 : tensor<128x64xbf16>, !pside
+          nv.tmem.store %e16 to %p : !ptile, !p
           warp.release %ts to %p_ready generic
-          warp.skip %s_ready by %c1
-          %add = arith.addf %add0, %add1 : !row
-          %old = arith.mulf %sum, %alpha : !row
-          %sum1 = arith.addf %old, %add : !row
-          scf.yield %top1, %sum1 : !row, !row
+          %sum = nv.reduce add %e dim(1) : !tile -> !row
+          %less = arith.mulf %total0, %alpha : !row
+          %total1 = arith.addf %less, %sum : !row
+          scf.yield %top1, %total1 : !row, !row
         }
-        %any = arith.cmpi sgt, %kb, %c0 : i32
-        scf.if %any {
-          %inverse = arith.divf %one, %state#1 : !row
-          %tf = warp.acquire %f_free {warp.alternate}
-          %f = warp.slot %tf : !vec
-          nv.local_store %inverse to %f : !row, !vec
-          warp.release %tf to %f_ready generic
-          warp.skip %f_free by %c1
-        }
+        %inverse = arith.divf %one, %total : !row
+        warp.put %inverse through %f_free to %f_ready alternate : !row
       }
     }
     warp.role @correction warps(4) registers(96) {
+      %blocks = arith.maxsi %kb, %c1 : i32
       warp.for_each_tile (%i, %h) in (%m, %heads) {
-        scf.for %j = %c1 to %kb step %c1 : i32 {
+        scf.for %j = %c1 to %blocks step %c1 : i32 {
           scf.for %half = %c0 to %c2 step %c1 : i32 {
-            %tf = warp.acquire %f_ready
-            %f = warp.slot %tf : !vec
-            %alpha = nv.local_load %f : !vec -> !row
-            warp.release %tf to %f_free generic
-            %to = warp.acquire %o_done
-            %o = warp.slot %to : !s
+            %alpha = warp.get %f_ready to %f_free : !row
+            %to, %o = warp.take %o_done : !s
             scf.for %col = %c0 to %c128 step %c32 : i32 {
               %part = nv.memdesc.slice %o[%c0, %col] : !s -> !quarter
               %x = nv.tmem.load %part : !quarter -> tensor<128x32xf32>
@@ -153,66 +90,42 @@ func.func @attention(%Q: !tile.desc<128x128xbf16>, %K: !tile.desc<128x128xbf16>,
             warp.release %to to %o_turn generic
           }
         }
-        %any = arith.cmpi sgt, %kb, %c0 : i32
-        scf.if %any {
-          scf.for %half = %c0 to %c2 step %c1 : i32 {
-            %tf = warp.acquire %f_ready
-            %f = warp.slot %tf : !vec
-            %inverse = nv.local_load %f : !vec -> !row
-            warp.release %tf to %f_free generic
-            %to = warp.acquire %o_done
-            %o = warp.slot %to : !s
-            scf.for %col = %c0 to %c128 step %c64 : i32 {
-              %part = nv.memdesc.slice %o[%c0, %col] : !s -> !piece
-              %x = nv.tmem.load %part : !piece -> tensor<128x64xf32>
-              %factors = nv.broadcast %inverse dim(1) : !row -> tensor<128x64xf32>
-              %y = arith.mulf %x, %factors : tensor<128x64xf32>
-              %y16 = arith.truncf %y : tensor<128x64xf32> to tensor<128x64xbf16>
-              %tw = warp.acquire %out_free
-              %w = warp.slot %tw : !staged
-              nv.local_store %y16 to %w : tensor<128x64xbf16>, !staged
-              warp.release %tw to %out_ready generic
-            }
-            warp.release %to to %o_turn generic
+        scf.for %half = %c0 to %c2 step %c1 : i32 {
+          %inverse = warp.get %f_ready to %f_free : !row
+          %to, %o = warp.take %o_done : !s
+          scf.for %col = %c0 to %c128 step %c64 : i32 {
+            %part = nv.memdesc.slice %o[%c0, %col] : !s -> !piece
+            %x = nv.tmem.load %part : !piece -> tensor<128x64xf32>
+            %factors = nv.broadcast %inverse dim(1) : !row -> tensor<128x64xf32>
+            %y = arith.mulf %x, %factors : tensor<128x64xf32>
+            %y16 = arith.truncf %y : tensor<128x64xf32> to tensor<128x64xbf16>
+            warp.put %y16 through %out_free to %out_ready : tensor<128x64xbf16>
           }
-        } else { // no keys: zeros
-          scf.for %col = %c0 to %c256 step %c64 : i32 {
-            %tw = warp.acquire %out_free
-            %w = warp.slot %tw : !staged
-            nv.local_store %nothing to %w : tensor<128x64xbf16>, !staged
-            warp.release %tw to %out_ready generic
-          }
+          warp.release %to to %o_turn generic
         }
       }
     }
     warp.role @mma warps(1) registers(80) {
+      %blocks = arith.maxsi %kb, %c1 : i32
       warp.for_each_tile (%i, %h) in (%m, %heads) {
-        %tq0 = warp.acquire %q_ready
-        %q0 = warp.slot %tq0 : !half
-        %tq1 = warp.acquire %q_ready
-        %q1 = warp.slot %tq1 : !half
-        scf.for %j = %c0 to %kb step %c1 : i32 {
-          %tk = warp.acquire %kv_ready
-          %k = warp.slot %tk : !half
+        %tq0, %q0 = warp.take %q_ready : !half
+        %tq1, %q1 = warp.take %q_ready : !half
+        scf.for %j = %c0 to %blocks step %c1 : i32 {
+          %tk, %k = warp.take %kv_ready : !half
           %kt = nv.memdesc.trans %k : !half -> !half
-          %ts0 = warp.acquire %s_free
-          %s0 = warp.slot %ts0 : !s
+          %ts0, %s0 = warp.take %s_free : !s
           nv.tcgen05.mma %q0, %kt, %s0 accumulate(%false) : !half, !half, !s
           warp.release %ts0 to %s_ready tcgen05
-          %ts1 = warp.acquire %s_free
-          %s1 = warp.slot %ts1 : !s
+          %ts1, %s1 = warp.take %s_free : !s
           nv.tcgen05.mma %q1, %kt, %s1 accumulate(%false) : !half, !half, !s
           warp.release %ts1 to %s_ready tcgen05
           warp.release %tk to %kv_free tcgen05
-          %tv = warp.acquire %kv_ready
-          %v = warp.slot %tv : !half
+          %tv, %v = warp.take %kv_ready : !half
           %more = arith.cmpi ne, %j, %c0 : i32
           scf.for %half = %c0 to %c2 step %c1 : i32 {
-            %tp = warp.acquire %p_ready
-            %s = warp.slot %tp : !s
+            %tp, %s = warp.take %p_ready : !s
             %p = nv.memdesc.reinterpret %s at 0 : !s -> !p
-            %to = warp.acquire %o_turn
-            %o = warp.slot %to : !s
+            %to, %o = warp.take %o_turn : !s
             nv.tcgen05.mma %p, %v, %o accumulate(%more) : !p, !half, !s
             warp.release %tp to %s_free tcgen05
             warp.release %to to %o_done tcgen05
@@ -224,43 +137,34 @@ func.func @attention(%Q: !tile.desc<128x128xbf16>, %K: !tile.desc<128x128xbf16>,
       }
     }
     warp.role @load warps(1) registers(80) {
+      %blocks = arith.maxsi %kb, %c1 : i32
       warp.for_each_tile (%i, %h) in (%m, %heads) {
-        %blocks = arith.muli %h, %m : i32
-        %block = arith.addi %blocks, %i : i32
+        %first = arith.muli %h, %m : i32
+        %block = arith.addi %first, %i : i32
         %row = arith.muli %block, %c256 : i32
-        scf.for %half = %c0 to %c256 step %c128 : i32 {
-          %t = warp.acquire %q_free
-          %s = warp.slot %t : !half
-          %row1 = arith.addi %row, %half : i32
-          nv.tma.load %Q[%row1, %c0] to %s : !tile.desc<128x128xbf16>, !half
-          warp.release %t to %q_ready tma
+        %end = arith.addi %row, %c256 : i32
+        scf.for %at = %row to %end step %c128 : i32 {
+          warp.load %Q[%at, %c0] through %q_free to %q_ready : !box
         }
-        %first = arith.muli %h, %kb : i32
-        scf.for %j = %c0 to %kb step %c1 : i32 {
-          %j1 = arith.addi %first, %j : i32
+        %keys = arith.muli %h, %kb : i32
+        scf.for %j = %c0 to %blocks step %c1 : i32 {
+          %j1 = arith.addi %keys, %j : i32
           %key = arith.muli %j1, %c128 : i32
-          %tk = warp.acquire %kv_free
-          %k = warp.slot %tk : !half
-          nv.tma.load %K[%key, %c0] to %k : !tile.desc<128x128xbf16>, !half
-          warp.release %tk to %kv_ready tma
-          %tv = warp.acquire %kv_free
-          %v = warp.slot %tv : !half
-          nv.tma.load %V[%key, %c0] to %v : !tile.desc<128x128xbf16>, !half
-          warp.release %tv to %kv_ready tma
+          warp.load %K[%key, %c0] through %kv_free to %kv_ready : !box
+          warp.load %V[%key, %c0] through %kv_free to %kv_ready : !box
         }
       }
     }
     warp.role @epilogue warps(1) registers(80) {
       warp.for_each_tile (%i, %h) in (%m, %heads) {
-        %blocks = arith.muli %h, %m : i32
-        %block = arith.addi %blocks, %i : i32
+        %first = arith.muli %h, %m : i32
+        %block = arith.addi %first, %i : i32
         %row = arith.muli %block, %c256 : i32
-        scf.for %half = %c0 to %c256 step %c128 : i32 {
-          %row1 = arith.addi %row, %half : i32
+        %end = arith.addi %row, %c256 : i32
+        scf.for %at = %row to %end step %c128 : i32 {
           scf.for %col = %c0 to %c128 step %c64 : i32 {
-            %t = warp.acquire %out_ready
-            %w = warp.slot %t : !staged
-            nv.tma.store %w to %O[%row1, %col] : !staged, !tile.desc<128x64xbf16>
+            %t, %piece = warp.take %out_ready : !nv.memdesc<128x64xbf16>
+            nv.tma.store %piece to %O[%at, %col] : !nv.memdesc<128x64xbf16>, !tile.desc<128x64xbf16>
             warp.release %t to %out_free bulk_read
           }
         }

@@ -39,8 +39,6 @@ func.func @gemm(%A: !tile.desc<128x128xf8E4M3FN>, %B: !tile.desc<256x128xf8E4M3F
           %k64 = arith.extui %k : i32 to i64
           %at0 = arith.addi %scales, %k64 : i64
           %at1 = arith.addi %at0, %kb64 : i64
-          %fb0 = nv.global_load %sb[%at0] invariant : i64 -> f32
-          %fb1 = nv.global_load %sb[%at1] invariant : i64 -> f32
           %t = warp.acquire %ready
           %a, %b, %sa = warp.slot %t : !a, !b, !s
           %ar = nv.memdesc.slice %a[%row, %c0] : !a -> !nv.memdesc<64x128xf8E4M3FN>
@@ -49,19 +47,21 @@ func.func @gemm(%A: !tile.desc<128x128xf8E4M3FN>, %B: !tile.desc<256x128xf8E4M3F
           %bt0 = nv.memdesc.trans %b0 : !half -> !half
           %bt1 = nv.memdesc.trans %b1 : !half -> !half
           %sr = nv.memdesc.slice %sa[%row] : !s -> !nv.memdesc<64xf32>
-          %fa = nv.local_load %sr : !nv.memdesc<64xf32> -> tensor<64xf32>
           %d0 = nv.wgmma %ar, %bt0 : !nv.memdesc<64x128xf8E4M3FN>, !half -> !acc
-          %w0 = nv.wgmma.wait %d0 pending(0) : !acc
+          %fb0 = nv.global_load %sb[%at0] invariant : i64 -> f32
+          %fb1 = nv.global_load %sb[%at1] invariant : i64 -> f32
+          %fa = nv.local_load %sr : !nv.memdesc<64xf32> -> tensor<64xf32>
           %fbt0 = nv.splat %fb0 : f32 -> tensor<64xf32>
           %f0 = arith.mulf %fa, %fbt0 : tensor<64xf32>
+          %fbt1 = nv.splat %fb1 : f32 -> tensor<64xf32>
+          %f1 = arith.mulf %fa, %fbt1 : tensor<64xf32>
+          %w0 = nv.wgmma.wait %d0 pending(0) : !acc
           %fx0 = nv.broadcast %f0 dim(1) : tensor<64xf32> -> !acc
           %x0 = math.fma %w0, %fx0, %x : !acc
           %x1 = warp.hold %t, %x0 : !acc
           %d1 = nv.wgmma %ar, %bt1 : !nv.memdesc<64x128xf8E4M3FN>, !half -> !acc
           %w1 = nv.wgmma.wait %d1 pending(0) : !acc
           warp.release %t to %free generic
-          %fbt1 = nv.splat %fb1 : f32 -> tensor<64xf32>
-          %f1 = arith.mulf %fa, %fbt1 : tensor<64xf32>
           %fx1 = nv.broadcast %f1 dim(1) : tensor<64xf32> -> !acc
           %y0 = math.fma %w1, %fx1, %y : !acc
           scf.yield %x1, %y0 : !acc, !acc

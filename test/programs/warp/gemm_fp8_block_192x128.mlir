@@ -1,7 +1,7 @@
 // c[M, N] = (a * sfa) (b * sfb)^T in bf16 for e4m3 operands with block scales: sfa, one scale for each row and 128 columns of a, is stored
 // transposed [K / 128, M]; sfb, one for each 128 x 128 block of b, is [N / 128, K / 128] and read by pointer. Three math warpgroups
 // share the rows of a 192 x 128 tile. Each block of 128 along K is a product of its own, scaled and added to the sums in fp32: the
-// promotion of one warpgroup overlaps the products of the others.
+// promotion of one warpgroup overlaps the products of the others. The scales are read while the product is in flight.
 // m, n: tiles along M and N; kb: blocks of 128 along K.
 
 !slots = !warp.buffer<4 x [192x128xf8E4M3FN, 128x128xf8E4M3FN, 192xf32]>
@@ -29,7 +29,7 @@ func.func @gemm(%A: !tile.desc<192x128xf8E4M3FN>, %B: !tile.desc<128x128xf8E4M3F
     warp.role @math warps(4) replicas(3) registers(160) {
       %r = warp.replica_index
       %row = arith.muli %r, %c64 : i32
-      warp.for_each_tile (%i, %j) in (%m, %n) group(16) {
+      warp.for_each_tile (%i, %j) in (%m, %n) group(10) {
         %zero = arith.constant dense<0.0> : !acc
         %j64 = arith.extui %j : i32 to i64
         %kb64 = arith.extui %kb : i32 to i64
@@ -37,14 +37,14 @@ func.func @gemm(%A: !tile.desc<192x128xf8E4M3FN>, %B: !tile.desc<128x128xf8E4M3F
         %acc = scf.for %k = %c0 to %kb step %c1 iter_args(%c = %zero) -> !acc : i32 {
           %k64 = arith.extui %k : i32 to i64
           %at = arith.addi %scales, %k64 : i64
-          %fb = nv.global_load %sb[%at] invariant : i64 -> f32
           %t = warp.acquire %ready
           %a, %b, %sa = warp.slot %t : !a, !b, !s
           %ar = nv.memdesc.slice %a[%row, %c0] : !a -> !nv.memdesc<64x128xf8E4M3FN>
           %bt = nv.memdesc.trans %b : !b -> !b
           %sr = nv.memdesc.slice %sa[%row] : !s -> !nv.memdesc<64xf32>
-          %fa = nv.local_load %sr : !nv.memdesc<64xf32> -> tensor<64xf32>
           %d = nv.wgmma %ar, %bt : !nv.memdesc<64x128xf8E4M3FN>, !b -> !acc
+          %fb = nv.global_load %sb[%at] invariant : i64 -> f32
+          %fa = nv.local_load %sr : !nv.memdesc<64xf32> -> tensor<64xf32>
           %w = nv.wgmma.wait %d pending(0) : !acc
           warp.release %t to %free generic
           %soon = warp.peek %ready
@@ -62,7 +62,7 @@ func.func @gemm(%A: !tile.desc<192x128xf8E4M3FN>, %B: !tile.desc<128x128xf8E4M3F
       }
     }
     warp.role @load warps(1) registers(24) {
-      warp.for_each_tile (%i, %j) in (%m, %n) group(16) {
+      warp.for_each_tile (%i, %j) in (%m, %n) group(10) {
         %i0 = arith.muli %i, %c192 : i32
         %j0 = arith.muli %j, %c128 : i32
         scf.for %k = %c0 to %kb step %c1 : i32 {

@@ -29,7 +29,7 @@ func.func @gemm(%A: !tile.desc<256x128xf8E4M3FN>, %B: !tile.desc<128x128xf8E4M3F
       %r = warp.replica_index
       %row0 = arith.muli %r, %c128 : i32
       %row1 = arith.addi %row0, %c64 : i32
-      warp.for_each_tile (%i, %j) in (%m, %n) group(16) {
+      warp.for_each_tile (%i, %j) in (%m, %n) group(8) {
         %zero = arith.constant dense<0.0> : !acc
         %j64 = arith.extui %j : i32 to i64
         %kb64 = arith.extui %kb : i32 to i64
@@ -37,7 +37,6 @@ func.func @gemm(%A: !tile.desc<256x128xf8E4M3FN>, %B: !tile.desc<128x128xf8E4M3F
         %acc0, %acc1 = scf.for %k = %c0 to %kb step %c1 iter_args(%x = %zero, %y = %zero) -> (!acc, !acc) : i32 {
           %k64 = arith.extui %k : i32 to i64
           %at = arith.addi %scales, %k64 : i64
-          %fb = nv.global_load %sb[%at] invariant : i64 -> f32
           %t = warp.acquire %ready
           %a, %b, %sa = warp.slot %t : !a, !b, !s
           %bt = nv.memdesc.trans %b : !b -> !b
@@ -45,9 +44,10 @@ func.func @gemm(%A: !tile.desc<256x128xf8E4M3FN>, %B: !tile.desc<128x128xf8E4M3F
           %a1 = nv.memdesc.slice %a[%row1, %c0] : !a -> !half
           %s0 = nv.memdesc.slice %sa[%row0] : !s -> !nv.memdesc<64xf32>
           %s1 = nv.memdesc.slice %sa[%row1] : !s -> !nv.memdesc<64xf32>
+          %d0 = nv.wgmma %a0, %bt : !half, !b -> !acc
+          %fb = nv.global_load %sb[%at] invariant : i64 -> f32
           %fa0 = nv.local_load %s0 : !nv.memdesc<64xf32> -> tensor<64xf32>
           %fa1 = nv.local_load %s1 : !nv.memdesc<64xf32> -> tensor<64xf32>
-          %d0 = nv.wgmma %a0, %bt : !half, !b -> !acc
           %w0 = nv.wgmma.wait %d0 pending(0) : !acc
           %fbt = nv.splat %fb : f32 -> tensor<64xf32>
           %f0 = arith.mulf %fa0, %fbt : tensor<64xf32>
@@ -74,7 +74,7 @@ func.func @gemm(%A: !tile.desc<256x128xf8E4M3FN>, %B: !tile.desc<128x128xf8E4M3F
       }
     }
     warp.role @load warps(1) registers(24) {
-      warp.for_each_tile (%i, %j) in (%m, %n) group(16) {
+      warp.for_each_tile (%i, %j) in (%m, %n) group(8) {
         %i0 = arith.muli %i, %c256 : i32
         %j0 = arith.muli %j, %c128 : i32
         scf.for %k = %c0 to %kb step %c1 : i32 {
