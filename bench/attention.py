@@ -143,7 +143,7 @@ def make_bench(options):
                 flops[name] = 4 * batch * heads * pairs * d
             for dk, dv, dtype in ((96, 96, torch.bfloat16), (192, 192, torch.bfloat16), (192, 128, torch.bfloat16), (128, 128, torch.float16)):
                 for causal in (False, True):
-                    x, y, z = randn(batch, length, heads, dk, dtype=dtype), randn(batch, length, heads, dk, dtype=dtype), randn(batch, length, heads, dv, dtype=dtype)
+                    x, y, z = (randn(batch, length, heads, own, dtype=dtype) for own in (dk, dk, dv))
                     name = f"D {dk}/{dv} {'fp16 ' if dtype is torch.float16 else ''}{'causal' if causal else 'full'}"
                     out = torch.empty_like(z)
                     launch = functools.partial(kernels.attention, x, y, z, out, causal=causal, lse=torch.empty(batch, heads, length, device="cuda"))
@@ -199,7 +199,8 @@ def make_bench(options):
             self.add(functions, errors, "tileloom", shape, launch, out, lambda o: o[rows, -1], wanted)
             if kind == "equal":
                 dense = [t.view(len(lengths), length, -1, d) for t in (q, k, v)]
-                functions["dense"] = functools.partial(kernels.attention, *dense, torch.empty_like(dense[0]), lse=torch.empty(len(lengths), heads, length, device="cuda"),
+                functions["dense"] = functools.partial(kernels.attention, *dense, torch.empty_like(dense[0]),
+                                                       lse=torch.empty(len(lengths), heads, length, device="cuda"),
                                                        causal=causal)
             elif heads == groups:
                 functions["fa2"] = lambda: torch.ops.aten._flash_attention_forward(q, k, v, starts, starts, longest, longest, 0.0, causal, False)
@@ -293,7 +294,8 @@ def main():
     torch.manual_seed(0)
     bench = make_bench(options)(options.repeats)
     work = {"dense": [(*s, c) for s in DENSE for c in (False, True)], "arguments": [(4, 4096, 16, 128)],
-            "fp8": [(b, s, 16, 128, c) for b, s in LENGTHS for c in (False, True)], "varlen": [(kind, 16384, 16, g, 128, c) for kind, g in (("equal", 16), ("mixed", 16)) for c in (False, True)],
+            "fp8": [(b, s, 16, 128, c) for b, s in LENGTHS for c in (False, True)],
+            "varlen": [(kind, 16384, 16, g, 128, c) for kind, g in (("equal", 16), ("mixed", 16)) for c in (False, True)],
             "decode": [*DECODE, *((*s, True) for s in FEW)]}
     failures = 0
     for name in options.only.split(","):

@@ -43,7 +43,8 @@ LogicalResult verifyBox(Operation *op, DescType desc, RankedTensorType value, si
     return op->emitOpError("element type: expected ")
            << desc.getElementType() << " as in the descriptor, found " << value.getElementType();
   if (!isBoxWithoutUnits(desc.getShape(), value.getShape()) &&
-      !(isa<LoadOp, StoreOp>(op) && mergesRows(squeeze(desc.getShape()), squeeze(value.getShape()))))
+      !(isa<LoadOp, StoreOp>(op) &&
+        mergesRows(squeeze(desc.getShape()), squeeze(value.getShape()))))
     return op->emitOpError("tile shape: expected ")
            << shapeText(desc.getShape()) << " without some unit dimensions, found "
            << shapeText(value.getShape());

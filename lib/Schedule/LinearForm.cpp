@@ -295,8 +295,8 @@ bool schedule::isNonNegative(const LinearForm &form, const Iterations *iteration
   return prove(form, iterations, budget) || prove(none, nullptr, budget);
 }
 
-/// Least and greatest element of a tile of positions, or of their quotients and remainders by constants;
-/// none if they may be negative or are not known.
+/// Least and greatest element of a tile of positions, or of their quotients and remainders by
+/// constants; none if they may be negative or are not known.
 static std::optional<std::pair<int64_t, int64_t>> rangeOfElements(Value tile) {
   Operation *def = tile.getDefiningOp();
   if (auto index = dyn_cast_or_null<nv::IndexOp>(def))

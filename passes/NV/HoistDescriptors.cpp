@@ -126,16 +126,14 @@ struct RecipeBuilder {
       if (extent > 256)
         return first->emitOpError("box extent: expected at most 256 elements, found ") << extent;
     SmallVector<NamedAttribute> map{
-        entry("kind", text("tensor_map")),
-        entry("argument", integer(sharedWith(argument))),
+        entry("kind", text("tensor_map")), entry("argument", integer(sharedWith(argument))),
         entry("element", text(elementName(desc.getElementType()))),
         entry("box", builder.getI64ArrayAttr(full)),
         entry("swizzle", integer(layout::swizzleWidth(layout->swizzle()))),
         entry("interleave", text("none")),
-        // Where the rest of a row is another copy of the same tile, a longer fetch only reads it twice
-        // (measured: 5 % of DRAM's bandwidth).
-        entry("l2_promotion", integer(boxes.size() > 1 ? 128 : 256)),
-        entry("fill", text("zero"))};
+        // Where the rest of a row is another copy of the same tile, a longer fetch only reads it
+        // twice (measured: 5 % of DRAM's bandwidth).
+        entry("l2_promotion", integer(boxes.size() > 1 ? 128 : 256)), entry("fill", text("zero"))};
     if (stored)
       map.push_back(entry("stored", builder.getBoolAttr(true)));
     return builder.getDictionaryAttr(map);

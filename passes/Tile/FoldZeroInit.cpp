@@ -56,7 +56,8 @@ bool vanishesOutside(Value operand, scf::ForOp loop) {
     return llvm::all_of(stack.getInputs(), [&](Value tile) { return vanishesOutside(tile, loop); });
   auto load = operand.getDefiningOp<LoadOp>();
   return load && load->getBlock() == loop.getBody() &&
-         load.getCoordinates().size() == cast<DescType>(load.getDesc().getType()).getShape().size() &&
+         load.getCoordinates().size() ==
+             cast<DescType>(load.getDesc().getType()).getShape().size() &&
          llvm::is_contained(load.getCoordinates(), loop.getInductionVar());
 }
 

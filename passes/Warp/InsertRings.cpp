@@ -17,6 +17,7 @@
 #include "dialects/NV/NV.h"
 #include "dialects/Tile/Tile.h"
 #include "dialects/Warp/Warp.h"
+#include "passes/Warp/Boxes.h"
 #include "passes/Warp/CacheHints.h"
 #include "passes/Warp/GatherCopies.h"
 #include "passes/Warp/OperandStaging.h"
@@ -241,6 +242,10 @@ private:
     in(role, slot);
     auto schedule = function->getAttrOfType<tile::ScheduleAttr>(tile::scheduleAttrName);
     auto kind = ReleaseKind::Generic;
+    auto copy = [&](tile::LoadOp load, Value into) {
+      for (Operation *op : copyBoxes(builder, load, into, cacheHintOf(load, schedule)))
+        in(role, op);
+    };
     // A barrier counts copies or stores, not both.
     bool copied = llvm::all_of(tenure.sources, [&](Operation *op) { return copies.takes(op); });
     for (auto [source, view] : llvm::zip(tenure.sources, slot.getViews())) {
@@ -249,13 +254,13 @@ private:
         in(role, GatherCopies::create(builder, source, view));
         kind = ReleaseKind::CpAsync;
       } else if (auto load = dyn_cast<tile::LoadOp>(source)) {
-        copy(role, load, view, cacheHintOf(load, schedule));
+        copy(load, view);
         kind = ReleaseKind::Tma;
       } else if (isStack(source)) {
         int64_t row = 0;
         for (Value part : source->getOperands()) {
           auto load = part.getDefiningOp<tile::LoadOp>();
-          copy(role, load, rowsOf(view, row, load.getType().getDimSize(0)), cacheHintOf(load, schedule));
+          copy(load, rowsOf(view, row, load.getType().getDimSize(0)));
           kind = ReleaseKind::Tma;
           row += load.getType().getDimSize(0);
         }
@@ -265,32 +270,6 @@ private:
     }
     builder.setInsertionPointAfter(last);
     in(role, ReleaseOp::create(builder, loc, token, tenure.ready, kind));
-  }
-
-  /// A copy for each box: into all of the view, or one above the other into rows of it.
-  void copy(StringAttr role, tile::LoadOp load, Value view, nv::CacheHintAttr hint) {
-    Location loc = load.getLoc();
-    size_t rank = cast<tile::DescType>(load.getDesc().getType()).getShape().size(),
-           count = load.getCoordinates().size() / rank;
-    auto whole = cast<nv::MemDescType>(view.getType());
-    for (size_t box = 0; box < count; ++box) {
-      Value part = view;
-      if (count > 1) {
-        SmallVector<int64_t> shape(whole.getShape());
-        shape[0] /= count;
-        SmallVector<Value> offsets;
-        for (int64_t offset : {static_cast<int64_t>(box) * shape[0], INT64_C(0)}) {
-          offsets.push_back(arith::ConstantIntOp::create(builder, loc, offset, 32));
-          in(role, offsets.back().getDefiningOp());
-        }
-        auto type = nv::MemDescType::get(whole.getContext(), shape, whole.getElementType(),
-                                         whole.getLayout(), whole.getSpace());
-        part = in(role, nv::MemDescSliceOp::create(builder, loc, type, view, offsets));
-      }
-      in(role, nv::TmaLoadOp::create(builder, loc, load.getDesc(),
-                                     load.getCoordinates().slice(box * rank, rank), part, Value(),
-                                     Value(), hint, false));
-    }
   }
 
   /// The using role: the slot before the first use.

@@ -312,6 +312,9 @@ void planRegisters(func::FuncOp function, tile::ScheduleAttr schedule) {
   }
   if (schedule)
     budget = schedule.integer("registers").value_or(budget);
+  // One warpgroup of math leaves enough for roles that compute many places to copy from.
+  if (gathering.empty() && 65536 - 128 * groups * budget >= 128 * issuerRegisters)
+    least = issuerRegisters;
   for (RoleOp role : wide)
     role.setRegisters(budget);
   int64_t left = registersAtLaunch(groups + 1 + !gathering.empty()) - groups * budget - gather;

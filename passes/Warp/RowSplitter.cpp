@@ -9,6 +9,8 @@
 
 #include "passes/Warp/RowSplitter.h"
 
+#include "passes/Warp/Boxes.h"
+
 #include "dialects/NV/NV.h"
 #include "dialects/Tile/Tile.h"
 #include "passes/Warp/RowCopies.h"
@@ -25,23 +27,6 @@ using namespace tileloom::warp;
 namespace {
 
 class RowSplitter {
-  /// The dimension of a box that dimension `dim` of the tile is, or the first of those that are one in the
-  /// tile.
-  static size_t placeInBox(ArrayRef<int64_t> box, ArrayRef<int64_t> tile, int64_t dim) {
-    size_t place = 0;
-    int64_t units = static_cast<int64_t>(box.size()) - static_cast<int64_t>(tile.size());
-    for (int64_t own = 0; place < box.size(); ++own) {
-      for (; place + 1 < box.size() && box[place] == 1 && (units > 0 || tile[own] != 1); ++place)
-        --units;
-      if (own == dim)
-        break;
-      int64_t rows = box[place++];
-      while (place < box.size() && rows < tile[own])
-        rows *= box[place++];
-    }
-    return place;
-  }
-
 public:
   RowSplitter(RoleOp role, int64_t replicas) : role(role), replicas(replicas) {}
 
@@ -184,7 +169,8 @@ private:
       auto type = cast<RankedTensorType>(store.getValue().getType());
       int64_t extent = box[placeInBox(box, type.getShape(), dim)];
       if (extent % replicas)
-        refuse(op, "expected a multiple of " + Twine(replicas) + " in its box, found " + Twine(extent));
+        refuse(op,
+               "expected a multiple of " + Twine(replicas) + " in its box, found " + Twine(extent));
       return;
     }
     if (isa<nv::StorePartialOp>(op))

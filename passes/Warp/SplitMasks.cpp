@@ -1,13 +1,13 @@
 //===- SplitMasks.cpp - Loops without their masks where those are true --------------------===//
 //
 // In: loops whose body selects between a tile and a constant by comparisons that are affine in
-// positions (nv.index), in the induction variable and in scalars of the whole loop. Out: where all of
-// them are known to be true, the selects are gone; where that holds for a range of iterations,
+// positions (nv.index), in the induction variable and in scalars of the whole loop. Out: where all
+// of them are known to be true, the selects are gone; where that holds for a range of iterations,
 // consecutive loops with the masks (before, after) and without (between), which hand their
 // carried values on.
 //
-// A limit that differs from row to row and is no position, but grows along the rows (chunks of positions),
-// is bounded by that of the first or the last row.
+// A limit that differs from row to row and is no position, but grows along the rows (chunks of
+// positions), is bounded by that of the first or the last row.
 //
 // Comparisons that stay are rewritten to compare positions with scalars.
 //
@@ -80,8 +80,8 @@ bool isScalarOutside(Value value, scf::ForOp loop) {
   return value.getType().isInteger(32) && !loop.getRegion().isAncestor(value.getParentRegion());
 }
 
-/// Whether elements of a tile of one dimension do not get smaller along it. Multiples: x / c * c does not
-/// where x does not, whatever c is.
+/// Whether elements of a tile of one dimension do not get smaller along it. Multiples: x / c * c
+/// does not where x does not, whatever c is.
 bool isNonDecreasing(Value tile) {
   Operation *op = tile.getDefiningOp();
   if (isa_and_nonnull<nv::IndexOp, nv::SplatOp, arith::ConstantOp>(op))
@@ -105,15 +105,17 @@ Value elementOf(OpBuilder &builder, Value tile, int64_t element) {
     return splat.getValue();
   DenseIntElementsAttr dense;
   if (matchPattern(op, m_Constant(&dense)))
-    return dense.isSplat() ? arith::ConstantIntOp::create(builder, op->getLoc(),
-                                                          dense.getSplatValue<APInt>().getSExtValue(), 32)
-                                 .getResult()
-                           : Value();
+    return dense.isSplat()
+               ? arith::ConstantIntOp::create(builder, op->getLoc(),
+                                              dense.getSplatValue<APInt>().getSExtValue(), 32)
+                     .getResult()
+               : Value();
   Value left = elementOf(builder, op->getOperand(0), element),
         right = left ? elementOf(builder, op->getOperand(1), element) : Value();
   if (!right)
     return {};
-  OperationState state(op->getLoc(), op->getName(), ValueRange{left, right}, TypeRange{left.getType()});
+  OperationState state(op->getLoc(), op->getName(), ValueRange{left, right},
+                       TypeRange{left.getType()});
   return builder.create(state)->getResult(0);
 }
 
@@ -192,8 +194,8 @@ void simplify(arith::CmpIOp compare) {
   }
   if (!below && !above)
     return;
-  // As `position < extent`, whose divisibility makes accesses wide, not `position <= extent - 1`; but
-  // one is not added to a limit that the program gives, which may be the largest number.
+  // As `position < extent`, whose divisibility makes accesses wide, not `position <= extent - 1`;
+  // but one is not added to a limit that the program gives, which may be the largest number.
   using Predicate = arith::CmpIPredicate;
   LinearForm bound = below ? rest : LinearForm().add(rest, -1);
   bool strict = llvm::is_contained({Predicate::slt, Predicate::sgt}, compare.getPredicate()) ||

@@ -249,11 +249,13 @@ def test_refuses():
     refused("'k_new' is given alone; needed both k_new and v_new, or none", k_new=k[:, :1])
     refused("'cache_seqlens' is missing; needed the lengths before 'k_new'", k_new=k[:, :1], v_new=v[:, :1])
     refused("'cache_seqlens' is missing; needed the lengths of the sequences in the pages", page_table=np.zeros((2, 1), np.int32))
-    refused("'cache_leftpad' is given with page_table; needed one of the two", page_table=np.zeros((2, 1), np.int32), cache_leftpad=lengths, cache_seqlens=lengths)
+    refused("'cache_leftpad' is given with page_table; needed one of the two", page_table=np.zeros((2, 1), np.int32), cache_leftpad=lengths,
+            cache_seqlens=lengths)
     refused(r"'page_table' has shape \[1, 1\]; needed \[2, pages of a sequence\]", page_table=np.zeros((1, 1), np.int32), cache_seqlens=lengths)
     refused("'num_splits' is -1; needed None or 0", num_splits=-1)
     refused("'rotary_cos' is given alone; needed both", rotary_cos=np.zeros((64, 8), np.float32))
-    refused(r"'rotary_cos' has shape \[64, 40\]; needed \[positions, at most 32\]", rotary_cos=np.zeros((64, 40), np.float32), rotary_sin=np.zeros((64, 40), np.float32))
+    refused(r"'rotary_cos' has shape \[64, 40\]; needed \[positions, at most 32\]", rotary_cos=np.zeros((64, 40), np.float32),
+            rotary_sin=np.zeros((64, 40), np.float32))
     odd = np.zeros((2, 64, 2, 65), BF16)[..., :64]
     refused(r"'k_cache' has strides \[.*\] and the address .*; needed a last stride of 1, other strides and the address at multiples of 16 bytes", k=odd, v=odd)
     refused("'pack_gqa' is True for 65 heads of q for each of k; needed at most 64, or False", q=np.zeros((2, 1, 65, 64), BF16), k=k[:, :, :1], v=v[:, :, :1],

@@ -15,4 +15,5 @@ from .layer_norm import layer_norm
 from .softmax import softmax
 from .swiglu import gemm_swiglu
 
-__all__ = ["attention", "attention_kvcache", "attention_varlen", "combine", "gemm", "gemm_swiglu", "grouped_gemm_contiguous", "grouped_gemm_masked", "layer_norm", "softmax"]
+__all__ = ["attention", "attention_kvcache", "attention_varlen", "combine",
+           "gemm", "gemm_swiglu", "grouped_gemm_contiguous", "grouped_gemm_masked", "layer_norm", "softmax"]

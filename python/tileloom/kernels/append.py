@@ -25,9 +25,10 @@ def rotated(x, mask, place, columns, step, cos, sin, half, INTERLEAVED: tl.const
 
 @tl.jit
 def append_kernel(q: tl.view, turned_q: tl.view, k: tl.view, v: tl.view, k_cache: tl.view, v_cache: tl.view, lengths, places, table, table_step, cos, sin,
-                  rotary_step, half, NEW: tl.constexpr, TURN: tl.constexpr, INTERLEAVED: tl.constexpr, AHEAD: tl.constexpr, PAGED: tl.constexpr, HEADS: tl.constexpr,
-                  GROUPS: tl.constexpr, DK: tl.constexpr, DV: tl.constexpr):
-    """One query (program_id(0) below B * S) or new key and value of a sequence: turned_q = q rotated; k and v to the places behind the sequence in the caches."""
+                  rotary_step, half, NEW: tl.constexpr, TURN: tl.constexpr, INTERLEAVED: tl.constexpr, AHEAD: tl.constexpr, PAGED: tl.constexpr,
+                  HEADS: tl.constexpr, GROUPS: tl.constexpr, DK: tl.constexpr, DV: tl.constexpr):
+    """One query (program_id(0) below B * S) or new key and value of a sequence: turned_q = q rotated; k and v go to the places behind the sequence in
+    the caches."""
     B, S, H, D = q.shape
     program = tl.program_id(0)
     d = tl.arange(0, DK)
@@ -64,7 +65,8 @@ def append_kernel(q: tl.view, turned_q: tl.view, k: tl.view, v: tl.view, k_cache
 def rotation(name, facts, cos, sin):
     """The facts of rotary_cos and rotary_sin, or None, after checks."""
     for own, value in (("rotary_cos", cos), ("rotary_sin", sin)):
-        arrays.require((cos is None) == (sin is None), name, own, "is missing" if value is None else "is given alone", "both rotary_cos and rotary_sin, or none")
+        arrays.require((cos is None) == (sin is None), name, own, "is missing" if value is None else "is given alone",
+                       "both rotary_cos and rotary_sin, or none")
     if cos is None:
         return None
     D = facts["q"].shape[3]
@@ -86,8 +88,10 @@ def append(q, k_cache, v_cache, k_new, v_new, facts, lengths, places, table, rot
         half = table_of.shape[1]
     programs = (B * S if cos is not None else 0) + B * new
     if programs:
-        rows = {option: tl.next_power_of_2(extent) for option, extent in (("HEADS", H), ("GROUPS", facts["k_cache"].shape[2]), ("DK", D), ("DV", facts["v_cache"].shape[3]))}
+        extents = {"HEADS": H, "GROUPS": facts["k_cache"].shape[2], "DK": D, "DV": facts["v_cache"].shape[3]}
+        rows = {option: tl.next_power_of_2(extent) for option, extent in extents.items()}
         step = arrays.facts_of(table, "", "").strides[0] if table is not None else 0
-        append_kernel[(programs,)](q, turned, q if k_new is None else k_new, q if v_new is None else v_new, k_cache, v_cache, lengths, places, table, step, cos, sin,
-                                   half, half, bool(new), cos is not None, bool(interleaved), bool(ahead), table is not None, **rows, **launch_options(launch))
+        append_kernel[(programs,)](q, turned, q if k_new is None else k_new, q if v_new is None else v_new, k_cache, v_cache, lengths, places, table,
+                                   step, cos, sin, half, half, bool(new), cos is not None, bool(interleaved), bool(ahead),
+                                   table is not None, **rows, **launch_options(launch))
     return turned

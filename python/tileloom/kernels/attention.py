@@ -12,8 +12,8 @@ def attention_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, scale,
                      softcap=None, score_mod: tl.constexpr = None, mask_mod: tl.constexpr = None, arguments=(), DK: tl.constexpr = 128,
                      DV: tl.constexpr = 128, scales=(None, None, None), READ_V: tl.constexpr = dense, BM: tl.constexpr = tl.auto,
                      BN: tl.constexpr = tl.auto):
-    """q [B, S, H, D]; k [B, T, G, D], v [B, T, G, E] (or as READ_V reads it), H a multiple of G; o [B, S, H, E]; lse [B, H, S], float32; scale > 0 includes log2(e). DK, DV: D and E, or
-    more, where tiles have columns of zeros. scales: [B, G] for q, k, v. The rest: online_softmax.py."""
+    """q [B, S, H, D]; k [B, T, G, D], v [B, T, G, E] (or as READ_V reads it), H a multiple of G; o [B, S, H, E]; lse [B, H, S], float32; scale > 0
+    includes log2(e). DK, DV: D and E, or more, where tiles have columns of zeros. scales: [B, G] for q, k, v. The rest: online_softmax.py."""
     B, S, H = q.shape[:3]
     T, G = k.shape[1:3]
     for b, h, m in tl.tiles(B, H, (S, BM)):
@@ -53,9 +53,9 @@ def transposed(v, **launch):
 
 def attention(q, k, v, out=None, *, causal=False, softmax_scale=None, window=None, attention_chunk=None, softcap=None, sinks=None, score_mod=None,
               mask_mod=None, mod_arguments=(), q_descale=None, k_descale=None, v_descale=None, lse=None, **launch):
-    """q [B, S, H, D], k [B, T, G, D], v [B, T, G, E] in float16, bfloat16 or float8_e4m3fn, H a multiple of G, D and E up to 256; any S and T. Gives (out, lse): out
-    [B, S, H, E], lse [B, H, S] in float32 (natural logarithm). A row that sees no key gives zeros and -inf. Tensors whose rows do not start at multiples
-    of 16 bytes go through a padded copy.
+    """q [B, S, H, D], k [B, T, G, D], v [B, T, G, E] in float16, bfloat16 or float8_e4m3fn, H a multiple of G, D and E up to 256; any S and T. Gives
+    (out, lse): out [B, S, H, E], lse [B, H, S] in float32 (natural logarithm). A row that sees no key gives zeros and -inf. Tensors whose rows do not
+    start at multiples of 16 bytes go through a padded copy.
 
     Query i stands at the key p = i + T - S.
     softmax_scale    by default 1 / sqrt(D)

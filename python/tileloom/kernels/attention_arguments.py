@@ -60,7 +60,8 @@ def launch_options(launch):
 
 
 def indices(name, facts, given):
-    """(facts of the index tensors among `given`, number of sequences), after checks. Names that begin with cu_ have one element more than there are sequences."""
+    """(facts of the index tensors among `given`, number of sequences), after checks. Names that begin with cu_ have one element more than there are
+    sequences."""
     index, batch = {}, None
     for own, tensor in facts.items():
         if len(tensor.shape) == 4:

@@ -57,10 +57,11 @@ def cached(b, g, lengths, added, capacity, most, places, left_padding, table, ta
 
 @tl.jit(candidates={"BM": (64, 128, 192), "BN": (128, 112, 96, 64)})
 def kvcache_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, lse_steps, lengths, added, most, places, left_padding, table, table_step, steps,
-                   splits, R: tl.constexpr, ROWS: tl.constexpr, PAGE: tl.constexpr, READ: tl.constexpr, scale, CAUSAL: tl.constexpr, left=None, right=None, chunk=None,
-                   sinks=None, softcap=None, score_mod: tl.constexpr = None, mask_mod: tl.constexpr = None, arguments=(), DK: tl.constexpr = 128,
+                   splits, R: tl.constexpr, ROWS: tl.constexpr, PAGE: tl.constexpr, READ: tl.constexpr, scale, CAUSAL: tl.constexpr, left=None, right=None,
+                   chunk=None, sinks=None, softcap=None, score_mod: tl.constexpr = None, mask_mod: tl.constexpr = None, arguments=(), DK: tl.constexpr = 128,
                    DV: tl.constexpr = 128, BM: tl.constexpr = tl.auto, BN: tl.constexpr = tl.auto):
-    """q [B, S, H, D], k and v [batches or pages, rows, G, ...], o [splits * B, S, H, E]. A tile has ROWS rows for each query, the first R of them a head's each."""
+    """q [B, S, H, D], k and v [batches or pages, rows, G, ...], o [splits * B, S, H, E]. A tile has ROWS rows for each query, the first R of them a
+    head's each."""
     B, S, H = q.shape[:3]
     G = k.shape[2]
     for b, group, m, z in tl.tiles(B, H // R, (S * ROWS, BM), splits):
@@ -91,8 +92,9 @@ def attention_kvcache(q, k_cache, v_cache, out=None, *, cache_seqlens=None, k_ne
     k_new, v_new         [B, N, G, ...]: written into the cache behind these first, and seen
     cache_batch_idx [B]  the sequence's place in the cache (its row of page_table), by default b
     cache_leftpad [B]    where a sequence begins in its place; not with page_table
-    rotary_cos, rotary_sin  [positions, rotary dimension / 2], of q's type or float32: q and k_new are rotated by their positions (q at the end of the cache, one
-                         position further for each query if causal or with a window), pairs side by side (rotary_interleaved) or half a rotary dimension apart
+    rotary_cos, rotary_sin  [positions, rotary dimension / 2], of q's type or float32: q and k_new are rotated by their positions (q at the end of the
+                         cache, one position further for each query if causal or with a window), pairs side by side (rotary_interleaved) or half a
+                         rotary dimension apart
     num_splits           parts of the keys that are worked on at the same time and put together afterwards; by default as many as fill the machine
     pack_gqa             whether the heads of a group are rows of one tile; by default if there are few queries
     max_seqlen_k         no sequence has more keys; num_splits and tiles are chosen by it. By default the capacity
@@ -197,8 +199,8 @@ def _tiles(page, rows, widest, launch):
 
 
 def choose_splits(tiles, keys, processors):
-    """Parts of the keys (counted in tiles) with which the machine is busy for the shortest time. In units of a tile of keys: a part takes 2 more to begin and to end, and
-    putting parts together takes 4, and one for each 32 parts."""
+    """Parts of the keys (counted in tiles) with which the machine is busy for the shortest time. In units of a tile of keys: a part takes 2 more to begin
+    and to end, and putting parts together takes 4, and one for each 32 parts."""
     best = 1, float("inf")
     for splits in range(1, min(keys, 128) + 1):
         each = -(-keys // splits)

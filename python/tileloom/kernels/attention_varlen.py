@@ -9,10 +9,11 @@ from .sequences import load_rows, sequence, store_rows
 
 
 @tl.jit(candidates={"BM": (128, 192), "BN": (128, 160, 112, 96, 64)})
-def varlen_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, starts_q, starts_k, used_q, used_k, batch, steps, longest, most, scale, CAUSAL: tl.constexpr,
-                  left=None, right=None, chunk=None, sinks=None, softcap=None, score_mod: tl.constexpr = None, mask_mod: tl.constexpr = None, arguments=(),
-                  DK: tl.constexpr = 128, DV: tl.constexpr = 128, BM: tl.constexpr = tl.auto, BN: tl.constexpr = tl.auto):
-    """As attention_kernel, for `batch` sequences of at most `longest` queries and `most` keys. steps: of q, k, v, o, the rows from batch to batch where they have one."""
+def varlen_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, starts_q, starts_k, used_q, used_k, batch, steps, longest, most, scale,
+                  CAUSAL: tl.constexpr, left=None, right=None, chunk=None, sinks=None, softcap=None, score_mod: tl.constexpr = None,
+                  mask_mod: tl.constexpr = None, arguments=(), DK: tl.constexpr = 128, DV: tl.constexpr = 128, BM: tl.constexpr = tl.auto, BN: tl.constexpr = tl.auto):
+    """As attention_kernel, for `batch` sequences of at most `longest` queries and `most` keys. steps: of q, k, v, o, the rows from batch to batch where
+    they have one."""
     H, G = q.shape[-2], k.shape[-2]
     for b, h, m in tl.tiles(batch, H, (longest, BM)):
         of_q, S = sequence(b, starts_q, used_q, steps[0], q.shape[-3], longest)
@@ -26,22 +27,23 @@ def varlen_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, starts_q,
             band = S, T, CAUSAL, left, right, chunk
             mods = softcap, score_mod, mask_mod, (b, h), arguments
             places = (of_k, T, g), (of_v, T, g)
-            sums = attend(load_rows(q, (of_q, S, h), m, BM, DK), k, v, places, load_rows, load_rows, rows, key_tiles(m, m + BM, band, BN), band, scale, mods, DV, BN)
+            qt = load_rows(q, (of_q, S, h), m, BM, DK)
+            sums = attend(qt, k, v, places, load_rows, load_rows, rows, key_tiles(m, m + BM, band, BN), band, scale, mods, DV, BN)
             out, rest = finish(sums, None if sinks is None else tl.load(sinks + h).to(tl.float32))
             store_rows(o, (of_o, S, h), m, out.to(o.dtype))
             tl.store(lse + of_lse + rows, logarithm(rest), rows < S)
 
 
 def attention_varlen(q, k, v, out=None, *, cu_seqlens_q=None, cu_seqlens_k=None, seqused_q=None, seqused_k=None, max_seqlen_q=None, max_seqlen_k=None,
-                     causal=False, softmax_scale=None, window=None, attention_chunk=None, softcap=None, sinks=None, score_mod=None, mask_mod=None, mod_arguments=(), lse=None,
-                     **launch):
-    """Attention of many sequences, one launch. q [rows, H, D] with cu_seqlens_q [batch + 1] (sequence b has the rows cu_seqlens_q[b] to cu_seqlens_q[b + 1]), or
-    [batch, S, H, D] without; k [rows, G, D] and v [rows, G, E] with cu_seqlens_k, or [batch, T, G, ...] without. Gives (out, lse): out as q, with E; lse [H, rows], or
-    [batch, H, S], float32.
+                     causal=False, softmax_scale=None, window=None, attention_chunk=None, softcap=None, sinks=None, score_mod=None, mask_mod=None,
+                     mod_arguments=(), lse=None, **launch):
+    """Attention of many sequences, one launch. q [rows, H, D] with cu_seqlens_q [batch + 1] (sequence b has the rows cu_seqlens_q[b] to
+    cu_seqlens_q[b + 1]), or [batch, S, H, D] without; k [rows, G, D] and v [rows, G, E] with cu_seqlens_k, or [batch, T, G, ...] without. Gives (out, lse):
+    out as q, with E; lse [H, rows], or [batch, H, S], float32.
 
-    seqused_q, seqused_k [batch]: how many rows of each sequence count; what lies behind may hold anything. Rows of out and lse behind seqused_q are not written.
-    max_seqlen_q: no sequence has more queries; needed with cu_seqlens_q. max_seqlen_k: none has more keys; tiles are chosen by it. The index tensors are int32. Other arguments: see attention; positions and indices
-    of mods count within the sequence."""
+    seqused_q, seqused_k [batch]: how many rows of each sequence count; what lies behind may hold anything. Rows of out and lse behind seqused_q are not
+    written. max_seqlen_q: no sequence has more queries; needed with cu_seqlens_q. max_seqlen_k: none has more keys; tiles are chosen by it. The index
+    tensors are int32. Other arguments: see attention; positions and indices of mods count within the sequence."""
     name = "attention_varlen"
     facts = {own: arrays.facts_of(value, name, own) for own, value in (("q", q), ("k", k), ("v", v))}
     for own, starts, why in (("q", cu_seqlens_q, "cu_seqlens_q"), ("k", cu_seqlens_k, "cu_seqlens_k"), ("v", cu_seqlens_k, "cu_seqlens_k")):
@@ -57,7 +59,8 @@ def attention_varlen(q, k, v, out=None, *, cu_seqlens_q=None, cu_seqlens_k=None,
         rows = min(int(max_seqlen_q), rows)
     most = facts["k"].shape[-3]
     if max_seqlen_k is not None:
-        arrays.require(hasattr(max_seqlen_k, "__index__") and max_seqlen_k >= 0, name, "max_seqlen_k", f"is {max_seqlen_k!r}", "an int: the length of the longest sequence of 'k'")
+        arrays.require(hasattr(max_seqlen_k, "__index__") and max_seqlen_k >= 0, name, "max_seqlen_k", f"is {max_seqlen_k!r}",
+                       "an int: the length of the longest sequence of 'k'")
         most = min(most, int(max_seqlen_k))
     most = max(most, 2)  # a constant 1 would be a variant of its own
     out = arrays.empty(q, (*facts["q"].shape[:-1], E), facts["q"].dtype) if out is None else out
@@ -76,7 +79,8 @@ def attention_varlen(q, k, v, out=None, *, cu_seqlens_q=None, cu_seqlens_k=None,
         stored, result = arrays.boxed_result(out, results["out"])
         whole = [rows_of(value, arrays.facts_of(value, name, own)) for own, value in (("q", q), ("k", k), ("v", v), ("out", stored))]
         (q, _), (k, _), (v, _), (stored, _) = whole
-        varlen_kernel(q, k, v, stored, lse, cu_seqlens_q, cu_seqlens_k, seqused_q, seqused_k, batch, tuple(step for _, step in whole), rows, most, *given, **launch)
+        varlen_kernel(q, k, v, stored, lse, cu_seqlens_q, cu_seqlens_k, seqused_q, seqused_k, batch, tuple(step for _, step in whole), rows, most, *given,
+                      **launch)
         if result is not out:
             out[...] = result
     return out, lse

@@ -33,16 +33,17 @@ def combine_kernel(partial, partial_lse, out: tl.view, lse, splits, rows, step, 
 
 
 def combine(partial, partial_lse, out=None, lse=None, **launch):
-    """partial [splits, B, S, H, E] and partial_lse [splits, B, S, H], both float32 and contiguous (rows may be longer than E): results of attention over different keys. Gives (out [B, S, H, E],
-    lse [B, H, S]) over all of them; a part without keys has -inf (and numbers), a row without keys gives zeros and -inf."""
+    """partial [splits, B, S, H, E] and partial_lse [splits, B, S, H], both float32 and contiguous (rows may be longer than E): results of
+    attention over different keys. Gives (out [B, S, H, E], lse [B, H, S]) over all of them; a part without keys has -inf (and numbers), a row
+    without keys gives zeros and -inf."""
     name = "combine"
     given, own = arrays.facts_of(partial, name, "partial"), arrays.facts_of(partial_lse, name, "partial_lse")
     arrays.require_rank(given, 5, name, "partial", "[splits, batch, length, heads, head dimension]")
     splits, B, S, H, E = given.shape
     arrays.require_type(given, (tl.float32,), name, "partial")
     step = given.strides[3]
-    arrays.require(given.strides == (B * S * H * step, S * H * step, H * step, step, 1) or 0 in given.shape, name, "partial", f"has strides {list(given.strides)}",
-                   "a contiguous tensor, but for its rows")
+    arrays.require(given.strides == (B * S * H * step, S * H * step, H * step, step, 1) or 0 in given.shape, name, "partial",
+                   f"has strides {list(given.strides)}", "a contiguous tensor, but for its rows")
     arrays.require_contiguous(own, (splits, B, S, H), tl.float32, name, "partial_lse", "by the shape of 'partial'")
     arrays.require(E <= 256, name, "partial", f"has head dimension {E}", "at most 256")
     out = arrays.empty(partial, (B, S, H, E), tl.float32) if out is None else out

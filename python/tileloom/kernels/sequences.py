@@ -1,8 +1,8 @@
 """Sequences within tensors of rows: where each begins and ends is read on the device, and copies of boxes end where it ends.
 
-The hardware's copies leave out what lies outside of a tensor, not of a sequence in it. So the tensor [rows, G, D] gets a descriptor of five dimensions, (_, row, n, G, D), of which
-the first three walk over rows. Addresses are sums modulo 2^64, so an index 2^30 with a step of 2^34 bytes less a row takes 2^30 rows off, and n, which may go to 2^30, can begin at
-2^30 - size: rows from `size` on are outside (the same trick as in Triton's ragged descriptors).
+The hardware's copies leave out what lies outside of a tensor, not of a sequence in it. So the tensor [rows, G, D] gets a descriptor of five dimensions,
+(_, row, n, G, D), of which the first three walk over rows. Addresses are sums modulo 2^64, so an index 2^30 with a step of 2^34 bytes less a row takes 2^30
+rows off, and n, which may go to 2^30, can begin at 2^30 - size: rows from `size` on are outside (as in Triton's ragged descriptors).
 """
 
 import tileloom as tl
@@ -25,7 +25,8 @@ def sequence(b, starts, used, batch_rows, length, most):
 def _descriptor(x: tl.view, BM: tl.constexpr, D: tl.constexpr):
     step = x.stride(-3)
     far: tl.constexpr = (1 << 34) // (x.dtype.primitive_bitwidth // 8)
-    return tl.make_tensor_descriptor(x.ptr, [0x7fff0000, 0x7fff0000, 1 << 30, x.shape[-2], x.shape[-1]], [far - step, step, step, x.stride(-2), 1], [1, 1, BM, 1, D])
+    return tl.make_tensor_descriptor(x.ptr, [0x7fff0000, 0x7fff0000, 1 << 30, x.shape[-2], x.shape[-1]], [far - step, step, step, x.stride(-2), 1],
+                                     [1, 1, BM, 1, D])
 
 
 @tl.jit
@@ -39,13 +40,14 @@ def load_rows(x: tl.view, place, n, BM: tl.constexpr, D: tl.constexpr):
 def store_rows(x: tl.view, place, n, value):
     """Stores a tile [BM, D] at the rows from n on; what lies beyond the end of the sequence is left out."""
     first, size, g = place
-    _descriptor(x, value.shape[0], value.shape[1]).store([1 << 30, first + size, (1 << 30) - size + n, g, 0], value.reshape(1, 1, value.shape[0], 1, value.shape[1]))
+    BM, D = value.shape
+    _descriptor(x, BM, D).store([1 << 30, first + size, (1 << 30) - size + n, g, 0], value.reshape(1, 1, BM, 1, D))
 
 
 @tl.jit
 def load_pages(x: tl.view, place, n, BM: tl.constexpr, D: tl.constexpr):
-    """The same of a sequence in pages of x [pages, PAGE, G, D]; PAGE is a multiple or a divisor of BM. place: (its row of the table of pages, rows from page to page, number of
-    rows, head, PAGE)."""
+    """The same of a sequence in pages of x [pages, PAGE, G, D]; PAGE is a multiple or a divisor of BM. place: (its row of the table
+    of pages, rows from page to page, number of rows, head, PAGE)."""
     table, step, size, g, PAGE = place
     BOX: tl.constexpr = min(PAGE, BM)
     last = tl.maximum(size - 1, 0) // PAGE  # beyond it the table may have ended

@@ -47,6 +47,29 @@ func.func @deep(%A: !tile.desc<128x64xbf16>, %n: i32) attributes {tile.kernel, t
 
 // -----
 
+// One warpgroup of math leaves registers for the role beside it.
+// CHECK-LABEL: func.func @one_warpgroup
+// CHECK: warp.role @math warps(4) registers(240)
+// CHECK: warp.role @load warps(1) registers(80)
+func.func @one_warpgroup(%n: i32) attributes {tile.kernel, tile.schedule = #tile.schedule<use = "cooperative">} {
+  %ab = warp.buffer : !warp.buffer<1 x [64x64xbf16]>
+  %free = warp.ring released %ab : !warp.buffer<1 x [64x64xbf16]>
+  %ready = warp.ring %ab : !warp.buffer<1 x [64x64xbf16]>
+  warp.specialize {
+    warp.role @math warps(4) {
+      %t = warp.acquire %ready
+      warp.release %t to %free generic
+    }
+    warp.role @load warps(1) {
+      %t = warp.acquire %free
+      warp.release %t to %ready generic
+    }
+  }
+  return
+}
+
+// -----
+
 // Where the next tile's operands come while this one's results leave, these keep their own 32 KB.
 // CHECK-LABEL: func.func @tiles
 // CHECK: warp.buffer : <6 x [128x64xbf16, 128x64xbf16]>
