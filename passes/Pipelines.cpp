@@ -28,7 +28,9 @@ void buildTileStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(tile::createTileCheckCopies());
+  pm.addPass(tile::createTileJoinProducts());
   pm.addPass(tile::createTileAssignSchedule({options.chip}));
+  pm.addPass(tile::createTileSplitLoops());
   pm.addPass(tile::createTileFoldZeroInit());
   pm.addPass(tile::createTileNormalizeShapes());
   pm.addPass(createLoopInvariantCodeMotionPass());
@@ -59,6 +61,8 @@ void buildRingStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(warp::createWarpVerifyRings());
   pm.addPass(warp::createWarpDrainRings());
   pm.addPass(warp::createWarpAssignStagePhase());
+  pm.addPass(createLoopInvariantCodeMotionPass());
+  pm.addPass(warp::createWarpInvariantDivisions());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 }
@@ -71,6 +75,7 @@ void buildNVStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(nv::createNVAssignLayouts());
   pm.addPass(nv::createNVInsertFences());
   pm.addPass(nv::createNVInsertTcgen05Fences());
+  pm.addPass(nv::createNVFindLifetimes());
   pm.addPass(nv::createNVLowerRings());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
@@ -86,6 +91,7 @@ void buildNVStage(OpPassManager &pm, const PipelineOptions &options) {
 void buildEmitStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(emit::createConvertTiles());
   pm.addPass(emit::createExpandMath());
+  pm.addPass(emit::createOrderStores());
   pm.addPass(emit::createLowerRoles());
   pm.addPass(emit::createConvertPTX());
   pm.addPass(createCSEPass());

@@ -99,3 +99,15 @@ LogicalResult LocalStoreOp::verify() {
 LogicalResult LocalLoadOp::verify() {
   return verifyLocal(*this, cast<RankedTensorType>(getResult().getType()), getView().getType());
 }
+
+/// Partial sums travel as words of 32 bits.
+static LogicalResult verifyPartial(Operation *op, Type type) {
+  Type element = getElementTypeOrSelf(type);
+  if (element.isF32() || element.isInteger(32))
+    return success();
+  return op->emitOpError("element type: expected f32 or i32, found ") << element;
+}
+
+LogicalResult StorePartialOp::verify() { return verifyPartial(*this, getValue().getType()); }
+
+LogicalResult SumPartialsOp::verify() { return verifyPartial(*this, getResult().getType()); }

@@ -139,6 +139,37 @@ def NV_GlobalAtomicOp : NV_Op<"global_atomic", [AttrSizedOperandSegments, AllTyp
   let hasVerifier = 1;
 }
 
+def NV_StorePartialOp : NV_Op<"store_partial"> {
+  let summary = "Leaves a tile in global memory for nv.sum_partials";
+  let description = [{
+    Elements of 32 bits, in the order in which the threads of the replica hold them: 16 bytes of a thread beside those of the next one,
+    whatever the layout. `pointer` is an address in bytes, aligned to 16, of as many bytes as the tile has.
+
+    ```mlir
+    nv.store_partial %x to %p : tensor<64x64xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$value, I64:$pointer);
+  let assemblyFormat = "$value `to` $pointer attr-dict `:` type($value)";
+  let hasVerifier = 1;
+}
+
+def NV_SumPartialsOp : NV_Op<"sum_partials", [AllTypesMatch<["like", "result"]>]> {
+  let summary = "The sum of tiles that nv.store_partial left";
+  let description = [{
+    `count` tiles of the type and layout of `like`, at `pointer`, `pointer` + `stride` bytes and so on, added in this order. Of `like` only the
+    layout is used: it is what was stored.
+
+    ```mlir
+    %t = nv.sum_partials %p like %x count 4 stride 16384 : tensor<64x64xf32>
+    ```
+  }];
+  let arguments = (ins I64:$pointer, AnyRankedTensor:$like, ConfinedAttr<I64Attr, [IntPositive]>:$count, I64Attr:$stride);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$pointer `like` $like `count` $count `stride` $stride attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
 def NV_MemoryFenceOp : NV_Op<"memory_fence"> {
   let summary = "Orders this thread's accesses to memory before later ones, as seen by the scope";
   let description = [{

@@ -33,7 +33,8 @@ LogicalResult verifyBox(Operation *op, Type descType, MemDescType view, size_t c
   if (desc.getElementType() != view.getElementType())
     return op->emitOpError("view element type: expected ")
            << desc.getElementType() << ", found " << view.getElementType();
-  if (squeeze(desc.getShape()) != squeeze(view.getShape()))
+  if (squeeze(desc.getShape()) != squeeze(view.getShape()) &&
+      !tileloom::tile::mergesRows(squeeze(desc.getShape()), squeeze(view.getShape())))
     return op->emitOpError("view shape: expected ")
            << shapeText(squeeze(desc.getShape())) << " (the box of " << desc << "), found "
            << shapeText(view.getShape());
@@ -118,8 +119,21 @@ LogicalResult WgmmaOp::verify() {
            << k << " for " << aElement << " (32 bytes a step), found " << a[1];
   if (getUseC() && !getC())
     return emitOpError("use_c: expected an accumulator operand, found none");
-  if (bits == 16 && result.getElementType().isF16() && !aElement.isF16())
-    return emitOpError("accumulator type: expected f32 for ") << aElement << " operands, found f16";
+  // PTX ISA 9.7.15.2: types of wgmma.mma_async.
+  Type sum = result.getElementType();
+  bool integers = aElement.isInteger(8),
+       halves = aElement.isF16() || isa<Float8E4M3FNType, Float8E5M2Type>(aElement);
+  if (integers ? !sum.isInteger(32) : !sum.isF32() && !(sum.isF16() && halves))
+    return emitOpError("accumulator type: expected ")
+           << (integers ? "i32" : halves ? "f32 or f16" : "f32") << " for " << aElement
+           << " operands, found " << sum;
+  if (integers != getB().getType().getElementType().isInteger(8))
+    return emitOpError("element types: expected both floats or both integers, found a ")
+           << aElement << " and b " << getB().getType().getElementType();
+  if (integers && b[1] > 24 && b[1] % 16)
+    return emitOpError("columns: expected 8, 16, 24 or a multiple of 16 for integers, found ") << b[1];
+  if (getSatfinite() && !integers)
+    return emitOpError("satfinite: expected operands of 8-bit integers, found ") << aElement;
   return success();
 }
 
@@ -270,9 +284,13 @@ LogicalResult MmaOp::verify() {
     return emitOpError("shapes: expected M a multiple of 16, N of 8 and K of ")
            << k << ", found " << shapeText(a.getShape()) << " and " << shapeText(b.getShape());
   bool integers = isa<IntegerType>(a.getElementType());
-  if (integers ? !c.getElementType().isInteger(32) : !c.getElementType().isF32())
+  bool halves = c.getElementType().isF16() && a.getElementType().isF16();
+  if (integers ? !c.getElementType().isInteger(32) : !c.getElementType().isF32() && !halves)
     return emitOpError("accumulator type: expected ")
-           << (integers ? "i32" : "f32") << ", found " << c.getElementType();
+           << (integers                       ? "i32"
+               : a.getElementType().isF16() ? "f32 or f16"
+                                            : "f32")
+           << ", found " << c.getElementType();
   return success();
 }
 

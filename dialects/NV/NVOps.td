@@ -116,17 +116,19 @@ def NV_WgmmaOp : NV_Op<"wgmma", [AttrSizedOperandSegments,
   let description = [{
     result = a · b + c for a [M, K] in shared memory or registers, b [K, N] in shared memory, c and the result [M, N] in
     registers; M is a multiple of 64, N of 8, K of one instruction. Without `acc` the product starts from zero;
-    `use_c` makes that a run-time choice. The result may only be read after an `nv.wgmma.wait` that covers it.
+    `use_c` makes that a run-time choice. Sums are f32, f16 (of f16 and 8-bit floats: half the registers) or i32 (of 8-bit integers,
+    signed unless their type is unsigned; N 8, 16, 24 or a multiple of 16; with `satfinite` sums saturate instead of wrapping). Operands
+    of 8 and 32 bits have K last in memory. The result may only be read after an `nv.wgmma.wait` that covers it.
 
     ```mlir
     %d = nv.wgmma %a, %b acc(%c) use_c(%p) : !nv.memdesc<64x64xbf16>, !nv.memdesc<64x256xbf16> -> tensor<64x256xf32>
     ```
   }];
   let arguments = (ins AnyTypeOf<[NV_MemDescType, AnyRankedTensor]>:$a, NV_MemDescType:$b,
-                       Optional<AnyRankedTensor>:$c, Optional<I1>:$use_c);
+                       Optional<AnyRankedTensor>:$c, Optional<I1>:$use_c, UnitAttr:$satfinite);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
-    $a `,` $b (`acc` `(` $c^ `)`)? (`use_c` `(` $use_c^ `)`)? attr-dict `:` type($a) `,` type($b) `->` type($result)
+    $a `,` $b (`acc` `(` $c^ `)`)? (`use_c` `(` $use_c^ `)`)? (`satfinite` $satfinite^)? attr-dict `:` type($a) `,` type($b) `->` type($result)
   }];
   let hasVerifier = 1;
 }
@@ -158,9 +160,10 @@ include "dialects/NV/MemoryOps.td"
 //===----------------------------------------------------------------------===//
 
 def NV_AllocOp : NV_Op<"alloc"> {
-  let summary = "Storage for the kernel's whole life";
+  let summary = "Storage in shared memory";
   let description = [{
-    `count` slots of `stride` bytes; `offset` is its place in dynamic shared memory once `nv-allocate-shared` has run. An
+    `count` slots of `stride` bytes; `offset` is its place in dynamic shared memory once `nv-allocate-shared` has run: its own, but for
+    what `nv-find-lifetimes` has found never to be used at the same time. An
     allocation is an effect: two of the same shape are two.
   }];
   let arguments = (ins I64Attr:$count, I64Attr:$stride, I64Attr:$alignment, OptionalAttr<I64Attr>:$offset,
@@ -214,7 +217,7 @@ def NV_NamedBarrierOp : NV_Op<"named_barrier"> {
   let assemblyFormat = "attr-dict";
 }
 
-def NV_FenceProxyOp : NV_Op<"fence.proxy"> {
+def NV_FenceProxyOp : NV_Op<"fence.proxy", [NV_SingleThread]> {
   let summary = "Orders this thread's ordinary shared memory accesses before later asynchronous ones";
   let assemblyFormat = "attr-dict";
 }

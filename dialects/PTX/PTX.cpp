@@ -48,6 +48,12 @@ static LogicalResult verifyTypes(WgmmaOp op) {
   } else if (!d.isF32() && !(d.isF16() && (a == MatrixType::F16 || is8BitFloat(a)))) {
     return op.emitOpError("d_type: expected f32 for ") << stringifyMatrixType(a) << ", found " << d;
   }
+  // PTX ISA 9.7.15.2: shapes of .s8 and .u8.
+  if (isInteger(a) && op.getN() > 24 && op.getN() % 16)
+    return op.emitOpError("n: expected 8, 16, 24 or a multiple of 16 for integers, found ")
+           << op.getN();
+  if (op.getSatfinite() && !isInteger(a))
+    return op.emitOpError("satfinite: expected integers, found ") << stringifyMatrixType(a);
   if ((op.getTransA() || op.getTransB()) && !half)
     return op.emitOpError("trans: expected 16-bit operands, found ") << stringifyMatrixType(a);
   return success();

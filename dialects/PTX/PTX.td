@@ -29,13 +29,13 @@ def PTX_MatrixType : I32EnumAttr<"MatrixType", "element type of a matrix operand
 def PTX_WgmmaOp : PTX_Op<"wgmma", [AttrSizedOperandSegments]> {
   let summary = "wgmma.mma_async, one instruction";
   let description = [{
-    m64nNkK of one warpgroup (PTX ISA 9.7.15.5). `a` is a matrix descriptor (one i64) or four 32-bit registers; `acc` the N/2 accumulators, which are
+    m64nNkK of one warpgroup (PTX ISA 9.7.15.5). `a` is a matrix descriptor (one i64) or four 32-bit registers; `acc` the N/2 accumulators (N/4 of i32 for f16, two in each), which are
     tied to the results; without them the product starts from zero. `scale_d`, if given, selects at run time.
     NVVM's op has no A in registers, a static scale-d, and always ties C.
   }];
   let arguments = (ins Variadic<AnyType>:$acc, Variadic<AnyType>:$a, I64:$b, Optional<I1>:$scale_d,
                        I64Attr:$n, I64Attr:$k, PTX_MatrixType:$a_type, PTX_MatrixType:$b_type, TypeAttr:$d_type,
-                       UnitAttr:$trans_a, UnitAttr:$trans_b);
+                       UnitAttr:$trans_a, UnitAttr:$trans_b, UnitAttr:$satfinite);
   let results = (outs Variadic<AnyType>:$results);
   let assemblyFormat = [{
     `n` $n `k` $k $a_type $b_type $d_type `a` `(` $a `:` type($a) `)` `b` `(` $b `)`

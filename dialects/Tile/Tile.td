@@ -61,6 +61,7 @@ def Tile_ScheduleAttr : AttrDef<Tile_Dialect, "Schedule"> {
     | `guard = "auto"`, `"off"` | branch around scaling by one |
     | `epilogue = 128` | columns of a piece that a result is staged and stored in |
     | `pending = 1` | products left in flight at a wait in the main loop |
+    | `split = 4` | slices of the loop that sums products, each an item of work of its own |
 
     Example: `tile.schedule = #tile.schedule<replicas = 2, use = "cooperative", stages = 4>`.
   }];

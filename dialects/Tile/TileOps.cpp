@@ -42,7 +42,8 @@ LogicalResult verifyBox(Operation *op, DescType desc, RankedTensorType value, si
   if (value.getElementType() != desc.getElementType())
     return op->emitOpError("element type: expected ")
            << desc.getElementType() << " as in the descriptor, found " << value.getElementType();
-  if (!isBoxWithoutUnits(desc.getShape(), value.getShape()))
+  if (!isBoxWithoutUnits(desc.getShape(), value.getShape()) &&
+      !(isa<LoadOp, StoreOp>(op) && mergesRows(squeeze(desc.getShape()), squeeze(value.getShape()))))
     return op->emitOpError("tile shape: expected ")
            << shapeText(desc.getShape()) << " without some unit dimensions, found "
            << shapeText(value.getShape());
@@ -78,6 +79,23 @@ Type typeOrNull(Value value) { return value ? value.getType() : Type(); }
 } // namespace
 
 LogicalResult LoadOp::verify() {
+  auto desc = cast<DescType>(getDesc().getType());
+  size_t rank = desc.getShape().size(), coordinates = getCoordinates().size();
+  if (coordinates > rank && coordinates % rank == 0) { // boxes one above the other
+    SmallVector<int64_t> box = squeeze(desc.getShape()), shape(getType().getShape());
+    int64_t count = coordinates / rank, rows = 1;
+    for (int64_t extent : ArrayRef(box).drop_back())
+      rows *= extent;
+    if (box.size() < 2 || shape.size() != 2 || shape[0] != count * rows || shape[1] != box.back())
+      return emitOpError("tile shape: expected ")
+             << count * rows << 'x' << box.back() << " (" << count << " boxes of "
+             << shapeText(desc.getShape()) << "), found " << shapeText(shape);
+    if (getType().getElementType() != desc.getElementType())
+      return emitOpError("element type: expected ")
+             << desc.getElementType() << " as in the descriptor, found "
+             << getType().getElementType();
+    return success();
+  }
   return verifyBox(*this, cast<DescType>(getDesc().getType()), getResult().getType(),
                    getCoordinates().size());
 }

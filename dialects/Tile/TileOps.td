@@ -163,6 +163,22 @@ def Tile_AtomicOp : Tile_Op<"atomic", [MemoryEffects<[MemRead, MemWrite]>, AttrS
   let hasVerifier = 1;
 }
 
+def Tile_LastArrivalOp : Tile_Op<"last_arrival", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Counts an arrival, and says whether it is the last of several";
+  let description = [{
+    Adds one to the i32 counter at `pointer` + 4 * `index`, which starts at zero. The `count`-th arrival is the last: what came before the
+    others is before what comes after it (acq_rel, gpu), and the counter is zero again. Replicas that share a tile arrive for their rows
+    alone, each at a counter of its own: as many as the schedule has replicas lie from `index` on, and they may hear different answers.
+
+    ```mlir
+    %last = tile.last_arrival %counters[%tile] of 4
+    ```
+  }];
+  let arguments = (ins I64:$pointer, I32:$index, ConfinedAttr<I64Attr, [IntPositive]>:$count);
+  let results = (outs I1:$last);
+  let assemblyFormat = "$pointer `[` $index `]` `of` $count attr-dict";
+}
+
 //===----------------------------------------------------------------------===//
 // Products, reductions, shapes
 //===----------------------------------------------------------------------===//

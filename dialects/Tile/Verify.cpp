@@ -18,6 +18,20 @@ SmallVector<int64_t> squeeze(ArrayRef<int64_t> shape) {
   return result;
 }
 
+bool mergesRows(ArrayRef<int64_t> box, ArrayRef<int64_t> shape) {
+  if (box.back() != shape.back())
+    return false;
+  size_t next = 0, last = box.size() - 1;
+  for (int64_t extent : shape.drop_back()) {
+    int64_t rows = 1;
+    while (next < last && rows < extent)
+      rows *= box[next++];
+    if (rows != extent)
+      return false;
+  }
+  return next == last;
+}
+
 std::string shapeText(ArrayRef<int64_t> shape) {
   std::string result;
   llvm::raw_string_ostream stream(result);

@@ -10,6 +10,10 @@ namespace tileloom::tile {
 /// The shape without its unit extents (at least one extent is kept).
 llvm::SmallVector<int64_t> squeeze(llvm::ArrayRef<int64_t> shape);
 
+/// Whether `shape` is `box` (both without unit extents) with neighbours among its extents multiplied,
+/// the last one apart: the same rows, counted by fewer indices.
+bool mergesRows(llvm::ArrayRef<int64_t> box, llvm::ArrayRef<int64_t> shape);
+
 /// Extents with an x between them.
 std::string shapeText(llvm::ArrayRef<int64_t> shape);
 

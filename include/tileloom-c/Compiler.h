@@ -80,6 +80,7 @@ typedef struct TileloomPrediction {
   int64_t stages;
   int64_t raster; ///< a better `raster` than the default, or 0
   int64_t keep;   ///< a better `keep` than none: 1 for rows, 2 for columns; or 0
+  int64_t split;  ///< slices of the loop: the schedule's, or what is best
   char reason[160]; ///< why the schedule cannot be used; "" if it can
 } TileloomPrediction;
 

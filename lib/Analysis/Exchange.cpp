@@ -283,6 +283,10 @@ bool tileloom::takesScratch(Operation *op) {
              nv::GlobalAtomicOp>(op);
 }
 
+bool tileloom::exchangesTile(Operation *op) {
+  return takesScratch(op) && !isa<nv::ReduceOp, nv::ScanOp>(op);
+}
+
 MutableOperandRange tileloom::scratchOperand(Operation *op) {
   if (auto reduce = dyn_cast<nv::ReduceOp>(op))
     return reduce.getScratchMutable();

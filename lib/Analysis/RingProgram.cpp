@@ -9,6 +9,8 @@
 
 #include "tileloom/Analysis/RingProgram.h"
 
+#include "tileloom/Analysis/Roles.h"
+
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
@@ -70,8 +72,10 @@ static bool dependsOnReplica(Value value, llvm::SmallDenseSet<Value> &seen) {
   return isa<warp::ReplicaIndexOp>(def) || any(def->getOperands());
 }
 
-FailureOr<RingProgram> RingProgram::get(warp::SpecializeOp specialize) {
+FailureOr<RingProgram> RingProgram::get(warp::SpecializeOp specialize,
+                                        const PrivateStorage &uses) {
   RingProgram program;
+  program.privateStorage = uses;
   program.specialize = specialize;
   if (failed(program.collect()) || failed(program.checkStructure()))
     return failure();
@@ -86,7 +90,11 @@ LogicalResult RingProgram::collect() {
   int64_t cluster = launch ? launch.getCluster() : 1;
 
   for (warp::RoleOp role : specialize.getBody().getOps<warp::RoleOp>()) {
-    roles.push_back({role, static_cast<int32_t>(role.getReplicas()), role->hasAttr("leader"), {}});
+    roles.push_back({role,
+                     static_cast<int32_t>(role.getReplicas()),
+                     role->hasAttr("leader"),
+                     isSingleThreadRole(role),
+                     {}});
     WalkResult result = role.walk([&](Operation *op) -> WalkResult {
       if (!isRingOp(op))
         return WalkResult::advance();
@@ -109,6 +117,8 @@ LogicalResult RingProgram::collect() {
       } else {
         info.depth = info.op.getBuffer().getType().getDepth();
         info.released = info.op.getReleased();
+        info.storeEngine = countedByStoreEngine(info.op);
+        info.tensorMemory = info.op.getBuffer().getType().getSpace() == warp::Space::Tmem;
         info.shared = info.op.getScope() != warp::Scope::Cta;
         if (info.shared) {
           if (cluster < 2)
@@ -129,11 +139,10 @@ LogicalResult RingProgram::collect() {
   for (size_t role = 0; role < roles.size(); ++role)
     collectRole(role);
 
-  int32_t maxReplicas = 1;
   for (const RoleInfo &role : roles)
-    maxReplicas = std::max(maxReplicas, role.replicas);
+    mostReplicas = std::max(mostReplicas, role.replicas);
   llvm::DenseMap<Value, int32_t> bufferOf;
-  int32_t barriers = 0, storage = 0;
+  int32_t barriers = 0;
   for (auto [index, ring] : llvm::enumerate(rings)) {
     if (ring.op) {
       Value value = ring.op.getBuffer();
@@ -143,9 +152,9 @@ LogicalResult RingProgram::collect() {
         BufferInfo info;
         info.value = value;
         info.depth = ring.depth;
-        info.instances = op && op.getPerReplica() ? maxReplicas : 1;
-        info.firstStorage = storage;
-        storage += info.depth * info.instances * ctas;
+        info.instances = op && op.getPerReplica() ? mostReplicas : 1;
+        info.firstStorage = slots;
+        slots += info.depth * info.instances * ctas;
         buffers.push_back(info);
       }
       ring.buffer = it->second;
@@ -297,7 +306,8 @@ void RingProgram::findRelevant() {
   inputs.analyze(specialize, isRingOp, depth, tripLimit);
   llvm::SmallPtrSet<Operation *, 32> keep;
   specialize.walk([&](Operation *op) {
-    bool hardware = isa<nv::WgmmaOp, nv::WgmmaWaitOp, nv::BulkWaitOp>(op) || touches.contains(op);
+    bool hardware = isa<nv::WgmmaOp, nv::WgmmaWaitOp, nv::BulkWaitOp>(op) || touches.contains(op) ||
+                    privateStorage.contains(op);
     bool token = llvm::any_of(op->getResultTypes(), llvm::IsaPred<warp::TokenType>);
     bool scalar =
         llvm::any_of(op->getResults(), [&](Value result) { return inputs.relevant(result); });

@@ -23,7 +23,7 @@ bool Tracer::run(int32_t roleIndex, int32_t replicaIndex, int32_t ctaIndex) {
   replica = replicaIndex;
   cta = ctaIndex;
   agent = model.agents.size();
-  model.agents.push_back({roleIndex, replicaIndex, ctaIndex, {}});
+  model.agents.push_back({roleIndex, replicaIndex, ctaIndex, {}, role->singleThread});
   next.assign(program.rings.size(), 0);
   passed.assign(program.rings.size(), 0);
   stored.assign(program.rings.size(), 0);
@@ -48,20 +48,20 @@ bool Tracer::execute(Operation *op) {
     int32_t ring = program.ringOf.lookup(await.getOrder());
     if (!skipping)
       step(Step::Wait, program.barrier(ring, cta, replica, 0), next[ring]++ + (replica ? 1 : 0),
-           op);
+           false, op);
     return true;
   }
   if (auto pass = dyn_cast<warp::PassOp>(op)) {
     int32_t ring = program.ringOf.lookup(pass.getOrder());
     int32_t turn = (replica + 1) % program.rings[ring].instances;
     if (!skipping)
-      step(Step::Arrive, program.barrier(ring, cta, turn, 0), passed[ring]++, op);
+      step(Step::Arrive, program.barrier(ring, cta, turn, 0), passed[ring]++, true, op);
     return true;
   }
   if (auto store = dyn_cast<warp::StoreOp>(op)) {
     Token token;
     token.ring = program.ringOf.lookup(store.getRing());
-    return take(token, op) && give(token, token.ring, false, op);
+    return take(token, op) && give(token, token.ring, warp::ReleaseKind::BulkRead, op);
   }
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return execute(loop);
@@ -97,9 +97,10 @@ bool Tracer::execute(Operation *op) {
   return true;
 }
 
-void Tracer::step(Step::Kind kind, int32_t barrier, int64_t phase, Operation *op) {
+Step &Tracer::step(Step::Kind kind, int32_t barrier, int64_t phase, bool whole, Operation *op) {
   model.agents[agent].steps.push_back(
-      {kind, barrier, static_cast<int32_t>(phase), program.siteOf.lookup(op)});
+      {kind, barrier, static_cast<int32_t>(phase), program.siteOf.lookup(op), whole});
+  return model.agents[agent].steps.back();
 }
 
 int32_t Tracer::instance(const RingInfo &ring) const {
@@ -125,25 +126,35 @@ bool Tracer::take(Token &token, Operation *op) {
   model.tenures.push_back(
       {storage(ring, cta, slot), agent, begin, begin, token.ring, static_cast<int32_t>(round)});
   step(Step::Wait, program.barrier(token.ring, cta, instance(ring), slot),
-       round + (ring.released ? 0 : 1), op);
+       round + (ring.released ? 0 : 1), ring.storeEngine, op);
+  if (ring.tensorMemory)
+    tensorWaits = model.agents[agent].steps.size();
   return true;
 }
 
-bool Tracer::give(Token &token, int32_t to, bool allCtas, Operation *op) {
+bool Tracer::give(Token &token, int32_t to, warp::ReleaseKind kind, Operation *op) {
   if (token.position < 0)
     return true;
   const RingInfo &ring = program.rings[to];
+  warp::Scope scope = ring.op.getScope();
+  bool allCtas = (kind == warp::ReleaseKind::Tma && scope == warp::Scope::Cluster) ||
+                 (kind == warp::ReleaseKind::Tcgen05 && scope == warp::Scope::Pair);
+  bool eachWarp = kind == warp::ReleaseKind::Generic || kind == warp::ReleaseKind::Wgmma;
   int64_t slot = token.position % ring.depth, round = token.position / ring.depth;
-  Tenure held = model.tenures[token.tenure];
+  Tenure &held = model.tenures[token.tenure];
   held.end = model.agents[agent].steps.size();
-  model.tenures[token.tenure].end = held.end;
+  held.later = !eachWarp;
+  held.written = token.written && kind != warp::ReleaseKind::BulkRead;
+  held.filled = token.filled;
   for (int32_t other = 0; allCtas && other < program.ctas; ++other)
     if (other != cta) {
-      held.storage = storage(ring, other, slot);
-      model.tenures.push_back(held);
+      Tenure there = model.tenures[token.tenure];
+      there.storage = storage(ring, other, slot);
+      model.tenures.push_back(there);
     }
   for (int32_t target : program.targets(to, cta))
-    step(Step::Arrive, program.barrier(to, target, instance(ring), slot), round, op);
+    step(Step::Arrive, program.barrier(to, target, instance(ring), slot), round, eachWarp, op)
+        .commit = kind == warp::ReleaseKind::Tcgen05 || kind == warp::ReleaseKind::CpAsync;
   return true;
 }
 
@@ -162,6 +173,11 @@ bool Tracer::execute(warp::AcquireOp op) {
     }
   }
   take(token, op);
+  if (op->hasAttr("warp.drain")) { // waits and uses nothing (warp-drain-rings)
+    if (token.position >= 0)
+      model.tenures.pop_back();
+    return true;
+  }
   token.acquire = op;
   token.scope = op->getBlock();
   tokenOf[op.getToken()] = acquired;
@@ -212,13 +228,13 @@ bool Tracer::execute(warp::ReleaseOp op) {
                 "multicast: expected the slot to be released to a ring of scope cluster, found "
                 "scope cta",
                 op, "released here");
-  warp::RingOp target = op.getRing().getDefiningOp<warp::RingOp>();
-  bool allCtas = (kind == warp::ReleaseKind::Tma && target.getScope() == warp::Scope::Cluster) ||
-                 (kind == warp::ReleaseKind::Tcgen05 && target.getScope() == warp::Scope::Pair);
-  return give(token, program.ringOf.lookup(op.getRing()), allCtas, op);
+  return give(token, program.ringOf.lookup(op.getRing()), kind, op);
 }
 
 bool Tracer::executeHardware(Operation *op) {
+  if (auto use = program.privateStorage.find(op); use != program.privateStorage.end() && !skipping)
+    model.uses.push_back({program.storageOf(use->second, replica, cta), agent,
+                          static_cast<int32_t>(model.agents[agent].steps.size())});
   // Each nv.wgmma is a group; a wait retires all but the newest `pending`, whoever issued them.
   if (auto wait = dyn_cast<nv::WgmmaWaitOp>(op)) {
     retired = std::max<int64_t>(retired, issued - static_cast<int64_t>(wait.getPending()));
@@ -242,10 +258,14 @@ bool Tracer::executeHardware(Operation *op) {
     if (token->released)
       return fail(op, "touches a slot that has been released", token->release, "released here");
     token->user = op;
+    if (Tenure &tenure = model.tenures[token->tenure]; token->position >= 0 && tenure.touched < 0)
+      tenure.touched = program.rings[token->ring].tensorMemory ? tensorWaits
+                                                               : model.agents[agent].steps.size();
     if (wgmma)
       token->lastRead = issued;
     token->filled |= load != nullptr;
     token->drained &= !store;
+    token->written |= isa<nv::LocalStoreOp, nv::ScalarStoreOp, nv::CpAsyncOp>(op);
     if (load && load.getMulticast())
       token->multicast = op;
   }

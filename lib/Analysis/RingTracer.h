@@ -28,6 +28,7 @@ struct Token {
   int64_t position = 0;
   size_t tenure = 0;
   bool released = false, filled = false, drained = true;
+  bool written = false; ///< by ordinary stores
   int64_t lastRead = 0; ///< ordinal of the last nv.wgmma that reads the slot
   mlir::Operation *acquire = nullptr, *release = nullptr, *user = nullptr;
   mlir::Operation *multicast = nullptr; ///< a load that fills the slot in all CTAs
@@ -65,6 +66,7 @@ private:
   /// Per ring: position of the next acquire, passes so far, position after the last bulk_read.
   std::vector<int64_t> next, passed, stored;
   int64_t issued = 0, retired = 0;   ///< nv.wgmma
+  int64_t tensorWaits = 0; ///< steps up to the last wait for a slot in tensor memory, which a fence follows
   size_t operations = 0;
 
   // RingTraceFlow.cpp: control flow and scalars.
@@ -91,8 +93,8 @@ private:
   /// What reads or fills slots asynchronously.
   bool executeHardware(mlir::Operation *op);
   bool take(Token &token, mlir::Operation *op);
-  bool give(Token &token, int32_t to, bool allCtas, mlir::Operation *op);
-  void step(Step::Kind kind, int32_t barrier, int64_t phase, mlir::Operation *op);
+  bool give(Token &token, int32_t to, warp::ReleaseKind kind, mlir::Operation *op);
+  Step &step(Step::Kind kind, int32_t barrier, int64_t phase, bool whole, mlir::Operation *op);
   int32_t instance(const RingInfo &ring) const;
   int32_t storage(const RingInfo &ring, int32_t inCta, int64_t slot) const;
   bool fail(mlir::Operation *op, const llvm::Twine &message, mlir::Operation *noteOp = nullptr,

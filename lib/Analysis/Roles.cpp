@@ -51,3 +51,17 @@ int64_t tileloom::arrivalsOf(warp::ReleaseOp release) {
   }
   llvm_unreachable("unknown release kind");
 }
+
+bool tileloom::countedByStoreEngine(warp::RingOp ring) {
+  bool released = false;
+  warp::RoleOp role;
+  for (Operation *user : ring.getRing().getUsers()) {
+    auto own = user->getParentOfType<warp::RoleOp>();
+    auto release = dyn_cast<warp::ReleaseOp>(user);
+    if ((role && role != own) || (release && release.getKind() != warp::ReleaseKind::BulkRead))
+      return false;
+    role = own;
+    released |= release || isa<warp::StoreOp>(user);
+  }
+  return released;
+}

@@ -60,6 +60,7 @@ int32_t predict(llvm::StringRef source, llvm::StringRef target, const char *sche
     kernel->setAttr(tile::scheduleAttrName, own);
   }
   PassManager pm(&context);
+  pm.addPass(tile::createTileJoinProducts());
   pm.addPass(tile::createTileAssignSchedule({target.str()}));
   if (failed(pm.run(*module)))
     return fail(message);
@@ -80,6 +81,7 @@ int32_t predict(llvm::StringRef source, llvm::StringRef target, const char *sche
   prediction.stages = found.stages;
   prediction.raster = found.raster;
   prediction.keep = int64_t(found.keep);
+  prediction.split = found.split;
   setReason(prediction, found.reason);
   return 0;
 }

@@ -99,13 +99,26 @@ static llvm::Error fillInteger(const Recipe &recipe, const ParameterSpec &parame
   return llvm::Error::success();
 }
 
-llvm::Error fillParameters(const Recipe &recipe, Arguments arguments, uint64_t workspace,
+llvm::Expected<uint64_t> workspaceBytes(const Recipe &recipe, const ParameterSpec &parameter,
+                                        Arguments arguments) {
+  llvm::Expected<int64_t> bytes = parameter.workspaceBytes.evaluate(arguments);
+  if (!bytes)
+    return makeError(ErrorKind::Argument,
+                     "kernel '" + recipe.kernel + "': " + llvm::toString(bytes.takeError()));
+  if (*bytes < 0 || *bytes > mostWorkspaceBytes)
+    return makeError(ErrorKind::Argument, "kernel '" + recipe.kernel + "': a workspace of " +
+                                              Twine(*bytes) + " bytes; needed 0 to " +
+                                              Twine(mostWorkspaceBytes));
+  return *bytes;
+}
+
+llvm::Error fillParameters(const Recipe &recipe, Arguments arguments, llvm::ArrayRef<uint64_t> workspaces,
                            unsigned char *block, MapWriter writeMap) {
   using Kind = ParameterSpec::Kind;
   for (const ParameterSpec &parameter : recipe.parameters) {
     unsigned char *out = block + parameter.offset;
     if (parameter.kind == Kind::Workspace) {
-      uint64_t address = workspace + parameter.workspaceOffset;
+      uint64_t address = workspaces.empty() ? 0 : workspaces.consume_front();
       std::memcpy(out, &address, sizeof(address));
       continue;
     }
@@ -139,7 +152,6 @@ static TileloomParameter describeParameter(const ParameterSpec &parameter) {
   result.offset = parameter.offset;
   result.size = parameter.size;
   result.zero = parameter.zero;
-  result.workspaceBytes = parameter.workspaceBytes;
   return result;
 }
 
@@ -162,13 +174,17 @@ evaluateLaunch(const Recipe &recipe, Arguments arguments, const TileloomDevice &
       return llvm::Error::success();
     };
     if (llvm::Error error =
-            fillParameters(recipe, arguments, /*workspace=*/0, result->bytes.data(), writeMap))
+            fillParameters(recipe, arguments, /*workspaces=*/{}, result->bytes.data(), writeMap))
       return error;
   }
   for (const ParameterSpec &parameter : recipe.parameters) {
     result->parameters.push_back(describeParameter(parameter));
-    if (parameter.kind == ParameterSpec::Kind::Workspace)
-      std::memset(result->bytes.data() + parameter.offset, 0, parameter.size);
+    if (parameter.kind != ParameterSpec::Kind::Workspace)
+      continue;
+    llvm::Expected<uint64_t> bytes = workspaceBytes(recipe, parameter, arguments);
+    if (!bytes)
+      return bytes.takeError();
+    result->parameters.back().workspaceBytes = *bytes;
   }
   TileloomLaunch &launch = result->launch;
   launch.grid[0] = grid->x;

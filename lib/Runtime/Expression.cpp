@@ -23,14 +23,14 @@ int64_t scalarValue(const TileloomArgument &argument) {
 }
 
 static llvm::Error overflow(const char *name, int64_t left, int64_t right) {
-  return makeError(ErrorKind::Argument, llvm::Twine("grid: ") + name + "(" + llvm::Twine(left) +
+  return makeError(ErrorKind::Argument, llvm::Twine("size: ") + name + "(" + llvm::Twine(left) +
                                             ", " + llvm::Twine(right) +
                                             ") does not fit in 64 bits");
 }
 
 static llvm::Expected<int64_t> divide(bool up, int64_t left, int64_t right) {
   if (right <= 0)
-    return makeError(ErrorKind::Argument, llvm::Twine("grid: ") + llvm::Twine(left) +
+    return makeError(ErrorKind::Argument, llvm::Twine("size: ") + llvm::Twine(left) +
                                               " divided by " + llvm::Twine(right) +
                                               "; needed a divisor above 0");
   int64_t quotient = left / right;

@@ -186,7 +186,8 @@ llvm::Expected<std::unique_ptr<LoadedKernel>> LoadedKernel::load(Runtime &runtim
 
 void LoadedKernel::release(Runtime &runtime) {
   RelaxedCapture relaxed(runtime.driver());
-  workspaces.release(runtime);
+  for (WorkspacePool &pool : workspaces)
+    pool.release(runtime);
   if (module)
     runtime.driver()->moduleUnload(module);
   module = nullptr;
@@ -214,6 +215,24 @@ llvm::Error LoadedKernel::writeMap(Runtime &runtime, const TileloomTensorMap &ma
   return context.maps.get(stand, out, encode);
 }
 
+llvm::Error LoadedKernel::getWorkspaces(Runtime &runtime, const Recipe &recipe, Arguments arguments,
+                                        cuda::Stream stream,
+                                        llvm::SmallVectorImpl<uint64_t> &addresses) {
+  for (const ParameterSpec &parameter : recipe.parameters) {
+    if (parameter.kind != ParameterSpec::Kind::Workspace)
+      continue;
+    llvm::Expected<uint64_t> bytes = workspaceBytes(recipe, parameter, arguments);
+    if (!bytes)
+      return bytes.takeError();
+    llvm::Expected<cuda::Pointer> address =
+        workspaces[addresses.size()].get(runtime, context, stream, *bytes);
+    if (!address)
+      return address.takeError();
+    addresses.push_back(*address);
+  }
+  return llvm::Error::success();
+}
+
 llvm::Error LoadedKernel::launch(Runtime &runtime, const Recipe &recipe, Arguments arguments,
                                  cuda::Stream stream, const Grid *given) {
   const Driver &driver = runtime.driver();
@@ -229,9 +248,9 @@ llvm::Error LoadedKernel::launch(Runtime &runtime, const Recipe &recipe, Argumen
                                             Twine(blocks) + " CTAs; " + context.name + " holds " +
                                             Twine(resident) + " at once");
 
-  llvm::Expected<cuda::Pointer> workspace = workspaces.get(runtime, context, stream);
-  if (!workspace)
-    return workspace.takeError();
+  llvm::SmallVector<uint64_t, 2> addresses;
+  if (llvm::Error error = getWorkspaces(runtime, recipe, arguments, stream, addresses))
+    return error;
 
   // Parameters are passed by address, each in a block that is laid out as the kernel sees it.
   llvm::SmallVector<EncodedTensorMap, 8> block((recipe.parameterBytes + 127) / 128);
@@ -239,7 +258,7 @@ llvm::Error LoadedKernel::launch(Runtime &runtime, const Recipe &recipe, Argumen
   auto write = [&](const TileloomTensorMap &map, unsigned char *out) {
     return writeMap(runtime, map, out);
   };
-  if (llvm::Error error = fillParameters(recipe, arguments, *workspace, bytes, write))
+  if (llvm::Error error = fillParameters(recipe, arguments, addresses, bytes, write))
     return error;
   llvm::SmallVector<void *, 32> parameters;
   for (const ParameterSpec &parameter : recipe.parameters)

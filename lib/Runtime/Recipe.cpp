@@ -136,7 +136,9 @@ static ParameterSpec parseParameter(const JsonReader &json,
   if (kind == "workspace") {
     json.onlyKeys({"kind", "bytes", "zero"});
     spec.kind = Kind::Workspace;
-    spec.workspaceBytes = json["bytes"].integer(1, INT64_C(1) << 40);
+    spec.workspaceBytes = parseExpression(json["bytes"], arguments);
+    if (!json.failed() && spec.workspaceBytes.op == Expression::Op::Constant)
+      json["bytes"].integer(1, mostWorkspaceBytes);
     spec.zero = json["zero"].booleanOr(false);
     return spec;
   }
@@ -215,11 +217,6 @@ static void layOut(const JsonReader &json, Recipe &recipe) {
     unsigned alignment = parameter.kind == ParameterSpec::Kind::TensorMap ? 64 : parameter.size;
     parameter.offset = llvm::alignTo(bytes, alignment);
     bytes = parameter.offset + parameter.size;
-    if (parameter.kind == ParameterSpec::Kind::Workspace) {
-      parameter.workspaceOffset = llvm::alignTo(recipe.workspaceBytes, 256);
-      recipe.workspaceBytes = parameter.workspaceOffset + parameter.workspaceBytes;
-      recipe.workspaceZero |= parameter.zero;
-    }
   }
   recipe.parameterBytes = bytes;
   if (bytes > maxParameterBytes)

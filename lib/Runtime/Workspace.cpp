@@ -1,4 +1,4 @@
-//===- Workspace.cpp - Device buffers of a kernel, one for each stream ----===//
+//===- Workspace.cpp - A device buffer of a kernel for each stream ----===//
 //
 // Streams are told apart by cuStreamGetId: a handle may be reused after its stream is destroyed,
 // while that stream's last launches still run.
@@ -14,11 +14,12 @@ void WorkspacePool::graphGone(void *pointer) {
   std::unique_ptr<GraphReference> reference(static_cast<GraphReference *>(pointer));
   Shared &shared = *reference->shared;
   std::lock_guard<std::mutex> lock(shared.mutex);
-  auto isIt = [&](const Entry &entry) { return entry.address == reference->address; };
-  if (llvm::none_of(shared.entries, isIt))
+  auto isIt = [&](const Entry &entry) { return entry.buffer.address == reference->address; };
+  auto found = llvm::find_if(shared.entries, isIt);
+  if (found == shared.entries.end())
     return;
-  llvm::erase_if(shared.entries, isIt);
-  shared.spare.push_back(reference->address);
+  shared.spare.push_back(found->buffer);
+  shared.entries.erase(found);
 }
 
 llvm::Error WorkspacePool::tieToGraph(Runtime &runtime, cuda::Graph graph, cuda::Pointer address) {
@@ -38,7 +39,8 @@ llvm::Error WorkspacePool::tieToGraph(Runtime &runtime, cuda::Graph graph, cuda:
                       "cuGraphRetainUserObject");
 }
 
-llvm::Expected<cuda::Pointer> WorkspacePool::make(Runtime &runtime, ContextState &context) {
+llvm::Expected<cuda::Pointer> WorkspacePool::make(Runtime &runtime, ContextState &context,
+                                                  uint64_t bytes) {
   const Driver &driver = runtime.driver();
   RelaxedCapture relaxed(driver);
   cuda::Pointer address = 0;
@@ -55,7 +57,7 @@ llvm::Expected<cuda::Pointer> WorkspacePool::make(Runtime &runtime, ContextState
 }
 
 llvm::Expected<cuda::Pointer> WorkspacePool::get(Runtime &runtime, ContextState &context,
-                                                 cuda::Stream stream) {
+                                                 cuda::Stream stream, uint64_t bytes) {
   if (bytes == 0)
     return cuda::Pointer(0);
   const Driver &driver = runtime.driver();
@@ -77,41 +79,51 @@ llvm::Expected<cuda::Pointer> WorkspacePool::get(Runtime &runtime, ContextState 
 
   {
     std::lock_guard<std::mutex> lock(shared->mutex);
-    for (const Entry &known : shared->entries)
-      if (known.stream == entry.stream && known.capture == entry.capture)
-        return known.address;
-    if (!shared->spare.empty()) {
-      entry.address = shared->spare.back();
-      shared->spare.pop_back();
+    auto known = llvm::find_if(shared->entries, [&](const Entry &other) {
+      return other.stream == entry.stream && other.capture == entry.capture;
+    });
+    if (known != shared->entries.end()) {
+      if (known->buffer.bytes >= bytes)
+        return known->buffer.address;
+      bytes = std::max(bytes, 2 * known->buffer.bytes);
+      shared->outgrown.push_back(known->buffer);
+      shared->entries.erase(known);
+    }
+    auto spare = llvm::find_if(shared->spare, [&](const Buffer &other) { return other.bytes >= bytes; });
+    if (spare != shared->spare.end()) {
+      entry.buffer = *spare;
+      shared->spare.erase(spare);
     }
   }
   // Only this stream's thread looks for this entry (launching on one stream from two threads at
   // once has no defined order anyway), so the lock need not be held while memory is made.
-  if (!entry.address) {
-    llvm::Expected<cuda::Pointer> made = make(runtime, context);
+  if (!entry.buffer.address) {
+    llvm::Expected<cuda::Pointer> made = make(runtime, context, bytes);
     if (!made)
       return made.takeError();
-    entry.address = *made;
+    entry.buffer = {*made, bytes};
   }
   {
     std::lock_guard<std::mutex> lock(shared->mutex);
     shared->entries.push_back(entry);
   }
   if (entry.capture)
-    if (llvm::Error error = tieToGraph(runtime, graph, entry.address))
+    if (llvm::Error error = tieToGraph(runtime, graph, entry.buffer.address))
       return error;
-  return entry.address;
+  return entry.buffer.address;
 }
 
 void WorkspacePool::release(Runtime &runtime) {
   RelaxedCapture relaxed(runtime.driver());
   std::lock_guard<std::mutex> lock(shared->mutex);
   for (const Entry &entry : shared->entries)
-    runtime.driver()->memFree(entry.address);
-  for (cuda::Pointer address : shared->spare)
-    runtime.driver()->memFree(address);
+    runtime.driver()->memFree(entry.buffer.address);
+  for (const std::vector<Buffer> *buffers : {&shared->spare, &shared->outgrown})
+    for (const Buffer &buffer : *buffers)
+      runtime.driver()->memFree(buffer.address);
   shared->entries.clear();
   shared->spare.clear();
+  shared->outgrown.clear();
 }
 
 } // namespace tileloom::runtime

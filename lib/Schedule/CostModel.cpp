@@ -11,6 +11,9 @@
 #include "tileloom/Schedule/Limits.h"
 #include "tileloom/Schedule/ScalarValues.h"
 
+#include "ItemTime.h"
+
+#include "dialects/NV/NV.h"
 #include "dialects/Tile/Tile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -20,6 +23,7 @@
 #include "llvm/ADT/StringExtras.h"
 
 #include <cmath>
+#include <numeric>
 
 using namespace mlir;
 
@@ -50,6 +54,7 @@ struct Cost {
   double other = 0;    ///< clocks of everything that warps do
   double stores = 0;   ///< bytes out
   double pieces = 0;   ///< that they leave in
+  double widest = 0;   ///< registers of a thread for one sum
 
   void add(const Cost &more, double times) {
     products += more.products * times;
@@ -58,6 +63,7 @@ struct Cost {
     other += more.other * times;
     stores += more.stores * times;
     pieces += more.pieces * times;
+    widest = std::max(widest, more.widest);
   }
 };
 
@@ -68,17 +74,6 @@ double elements(Type type) {
 double bytesOf(Type type) {
   auto tensor = cast<RankedTensorType>(type);
   return double(tensor.getNumElements()) * tensor.getElementTypeBitWidth() / 8;
-}
-
-/// The norm of order `power`: nearly the largest of `values` (with a negative power the smallest),
-/// and more (less) when others are as large.
-double smooth(double power, ArrayRef<double> values) {
-  double largest = *llvm::max_element(values), sum = 0;
-  if (largest <= 0)
-    return 0;
-  for (double value : values)
-    sum += std::pow(value / largest, power);
-  return largest * std::pow(sum, 1 / power);
 }
 
 class Walk {
@@ -96,6 +91,7 @@ public:
       raster = schedule.integer("raster").value_or(1);
       keep = schedule.word("keep").value_or("");
       reverse = schedule.word("order") == StringRef("reverse");
+      split = schedule.integer("split");
     }
   }
 
@@ -123,45 +119,14 @@ public:
                   outside.pieces * machine.storePiece / (buffers > 1 ? 1.3 : 1) +
                   (outside.products > 0 ? outside.products + machine.copyLatency : 0);
     result.turnClocks = turn;
-    // In turns, one replica multiplies while the other stores.
-    double perTile = takesTurns ? std::max(loops, (loops + turn) / 2) : loops + turn;
-    result.waves = std::ceil(result.tiles / machine.processors);
-    double clocks = result.waves * perTile + (takesTurns ? turn : 0) + machine.launch;
-    double busy = std::clamp<double>(result.tiles, 1, machine.processors);
-    Traffic::Order order{1, 1, double(raster), busy, machine.cacheBytes};
-    if (tiles) {
-      order.columns = std::max(evaluate(tiles.getExtents().back()).value_or(1), 1.0);
-      order.rows = result.tiles / order.columns;
-    }
     result.bytes = traffic.through();
-    if (reverse && traffic.stream() > 0) {
-      result.raster = sectionRows(order, result.stages);
-      order.together = double(result.raster);
-    }
-    if (keep.empty())
-      result.keep = traffic.keep(order);
-    bool keeps = result.keep != Keep::None || (!keep.empty() && keep != "none");
-    double dram = (keeps ? machine.keptGain : 1) *
-                  smooth(-4, {machine.dramBytes, busy * machine.dramBytesPerProcessor});
-    // The last results leave when everything is read.
-    double ends = machine.base + turn / machine.clocksPerMicrosecond;
-    result.microseconds =
-        smooth(3.3, {clocks / machine.clocksPerMicrosecond, traffic.dram(order) / dram + ends,
-                     lines / machine.l2Bytes + ends});
-    return result;
+    TileTime whole{kernel, machine, evaluate, traffic, loops, turn, lines, raster, split, keep, takesTurns, reverse};
+    if (tiles)
+      whole.columns = std::max(evaluate(tiles.getExtents().back()).value_or(1), 1.0);
+    return timeOfItems(whole, result);
   }
 
 private:
-  /// Rows of tiles walked together, longest first, in equal sections: what fits L2, or four rounds of
-  /// the machine while four CTAs share a stream; longer with slots that hide DRAM (14 shapes).
-  int64_t sectionRows(const Traffic::Order &order, int64_t slots) const {
-    double fits = machine.cacheBytes / (2 * traffic.stream()), half = machine.processors / 2;
-    double rounds = std::min(4 * machine.processors / order.columns, half / 2);
-    double together = std::floor(slots > 2 ? half : std::max(fits, rounds));
-    double all = std::max(order.rows, 1.0);
-    return int64_t(std::ceil(all / std::ceil(all / std::clamp(together, 1.0, half))));
-  }
-
   double rows(double whole) const { return takesTurns ? whole : whole / replicas; }
 
   /// A replica counts the slots of the tiles that it leaves out before the first one: all tiles
@@ -199,7 +164,9 @@ private:
     });
     fixed += staging;
     int64_t fit = perStage > 0 ? int64_t((sharedBytes - fixed) / perStage) : 1;
-    int64_t wanted = stages ? stages : std::min(fit, deepestRing);
+    int64_t products = 0;
+    kernel.walk([&](tile::DotOp) { ++products; });
+    int64_t wanted = stages ? stages : std::min(fit, products > 1 ? deepestOfSeveral : deepestRing);
     result.stages = wanted;
     if (wanted < 1 || wanted > fit || fixed > sharedBytes) {
       result.reason = "shared memory: " +
@@ -207,8 +174,6 @@ private:
                       " bytes needed, " + llvm::utostr(sharedBytes) + " there";
       return false;
     }
-    int64_t products = 0;
-    kernel.walk([&](tile::DotOp) { ++products; });
     // With several products the slots of one are filled while the other is at work.
     if (perStage > 0 && wanted < 2 && products < 2) {
       result.reason = "one stage: copies cannot run ahead";
@@ -220,6 +185,7 @@ private:
   /// Sums and operands that the registers of a thread (or tensor memory) hold at once.
   bool checkRegisters(Prediction &result) {
     double held = 0, columns = 0, widest = 0;
+    bool computes = false;
     kernel.walk([&](tile::DotOp dot) {
       auto sum = cast<RankedTensorType>(dot.getType());
       double own = rows(sum.getDimSize(0)) * sum.getDimSize(1) / 128;
@@ -232,7 +198,10 @@ private:
       if (!a.getDefiningOp<tile::LoadOp>()) {
         auto type = cast<RankedTensorType>(a.getType());
         double bits = type.getElementTypeBitWidth();
-        held += rows(type.getDimSize(0)) * type.getDimSize(1) * bits / 32 / 128;
+        // Three warpgroups await each product, so most of what is made of a sum takes its place.
+        computes = true;
+        held += rows(type.getDimSize(0)) * type.getDimSize(1) * bits / 32 / 128 /
+                (replicas > 2 ? 2 : 1);
         columns += type.getDimSize(1) * bits / 32;
       }
       double least = machine.tensorMemory ? 128 : 64;
@@ -254,7 +223,11 @@ private:
     } else {
       // The registers of an SM, shared by the warpgroups with products, less addresses and the
       // like.
-      int64_t there = wideRegisters(replicas) - (replicas > 2 ? 30 : machine.otherRegisters);
+      int64_t there = wideRegisters(replicas) - (replicas > 2 ? 28 : machine.otherRegisters);
+      // Operands made of sums take moves where registers are scarce (D 128: 144 keys, 172 registers,
+      // take no longer for each than 128; 160 keys, 184, 4 % longer, 176 keys, 196, 15 %).
+      if (computes && replicas < 3)
+        there = std::min<int64_t>(there, 180);
       // In turns (128 rows) ptxas serialised the products of one sum of 224 registers and spilled
       // beside 208 where a bias is added; of three warpgroups it refused one of 128.
       int64_t together = replicas > 2 ? 112 : takesTurns ? 192 : 208;
@@ -324,8 +297,9 @@ private:
                               : machine.sharedWait);
     // Work of the warps runs beside a product only if no other replica waits for the turn. Products
     // and other work overlap across replicas; a warpgroup alone overlaps with itself only where it
-    // waits (measured: 1, 2 and 3 warpgroups).
-    double apart = takesTurns ? 1 : alone ? 0.6 : replicas == 2 ? 0.2 : 0.25;
+    // waits (measured: 1, 2 and 3 warpgroups, which take turns). Beside sums of 80 registers and more
+    // ptxas cannot move all other work in front of the exponentials, which then start earlier.
+    double apart = takesTurns ? 1 : alone ? 0.6 : replicas == 2 ? 0.2 : body.widest < 80 ? 0.18 : 0.08;
     double products = body.products + wait;
     double together = std::max(products, body.other) + apart * std::min(products, body.other);
     return std::max({together, copies, machine.copyLatency / slots}) * (slots == 1 ? 1.35 : 1);
@@ -341,10 +315,10 @@ private:
                               machine.productBase + n * machine.productPerColumn);
       cost.products += issues * issue;
       cost.dots += 1;
+      cost.widest = std::max(cost.widest, rows(a.getDimSize(0)) * n / 128);
     } else if (auto load = dyn_cast<tile::LoadOp>(op)) {
       bool splits = splitsLines(load);
-      double bytes = bytesOf(load.getType()) * (splits ? machine.splitCopy : 1);
-      cost.copies += bytes;
+      cost.copies += bytesOf(load.getType()) * std::max(splits ? machine.splitCopy : 1, narrow(load));
       double before = traffic.through();
       traffic.add(load, evaluate, splits);
       lines += (traffic.through() - before) * (splits ? machine.splitCopy : 1);
@@ -365,13 +339,22 @@ private:
       bool special = isa<math::ExpOp, math::Exp2Op, math::LogOp, math::Log2Op, math::TanhOp,
                          math::RsqrtOp, math::SqrtOp, math::SinOp, math::CosOp>(op);
       bool moves = isa<tile::BroadcastOp, tile::ExpandDimsOp, tile::SplatOp, tile::TransOp,
-                       tile::ReshapeOp, tile::IotaOp, arith::ConstantOp>(op);
+                       tile::ReshapeOp, tile::IotaOp, nv::ConcatOp, nv::ExtractOp, arith::ConstantOp>(op);
       bool masks = isa<arith::SelectOp, arith::CmpIOp, arith::AndIOp, arith::OrIOp>(op);
       cost.other += moves || masks ? 0
                                    : count / (special                   ? 16
                                               : isa<tile::ReduceOp>(op) ? 128
                                                                         : 256);
     }
+  }
+
+  /// Times what bytes cost in rows of 128 bytes. The swizzle, and with it the rows that are copied, is
+  /// the widest one that divides a row of the tile.
+  double narrow(tile::LoadOp load) {
+    auto type = cast<RankedTensorType>(load.getType());
+    int64_t row = type.getShape().back() * type.getElementTypeBitWidth() / 8;
+    int64_t swizzle = std::gcd(row, int64_t(128));
+    return type.getRank() < 2 || swizzle == 128 ? 1 : std::max(1.0, machine.narrowRow / swizzle);
   }
 
   /// Whether rows of the tensor begin at other places than lines of 128 bytes: the value of a
@@ -387,7 +370,7 @@ private:
   Traffic traffic;
   double lines = 0; // bytes through L2, with what half lines cost
   int64_t replicas = 1, stages = 0, pending = 0, buffers = 1, raster = 1;
-  std::optional<int64_t> piece;
+  std::optional<int64_t> piece, split;
   StringRef keep;
   bool takesTurns = false, reverse = false;
 };

@@ -209,11 +209,36 @@ static bool isExtremum(Value value) {
       value.getDefiningOp());
 }
 
+/// Whether `value` is computed from `source` by arithmetic.
+static bool dependsOn(Value value, Value source, unsigned depth = 8) {
+  if (value == source)
+    return true;
+  Operation *def = value.getDefiningOp();
+  return def && depth && def->getNumRegions() == 0 &&
+         llvm::any_of(def->getOperands(),
+                      [&](Value operand) { return dependsOn(operand, source, depth - 1); });
+}
+
+/// The order of replacements: what other terms are computed from comes last, so that it cancels where
+/// those are bounded by it; of the others extrema come last, as each makes two claims of one.
+static SmallVector<std::pair<Term, int64_t>> inOrder(const LinearForm &form) {
+  SmallVector<std::pair<Term, int64_t>> terms = form.list(), groups[4], result;
+  for (auto &own : terms) {
+    bool within = llvm::any_of(terms, [&](auto &other) {
+      return other.first.value != own.first.value && dependsOn(other.first.value, own.first.value);
+    });
+    groups[2 * within + isExtremum(own.first.value)].push_back(own);
+  }
+  for (auto &group : groups)
+    result.append(group);
+  return result;
+}
+
 static bool prove(LinearForm form, const Iterations *iterations, unsigned left,
                   Operation *where) {
   while (!form.terms.empty() && left-- > 0) {
     bool changed = false;
-    for (auto [term, coefficient] : form.list()) {
+    for (auto [term, coefficient] : inOrder(form)) {
       if (isExtremum(term.value)) {
         // The value is one of the two: the claim holds if it does for both; for the one of them that
         // bounds it from the right side one is enough.
@@ -262,13 +287,35 @@ bool schedule::isNonNegative(const LinearForm &form, const Iterations *iteration
   return prove(form, iterations, budget) || prove(none, nullptr, budget);
 }
 
+/// Least and greatest element of a tile of positions, or of their quotients and remainders by constants;
+/// none if they may be negative or are not known.
+static std::optional<std::pair<int64_t, int64_t>> rangeOfElements(Value tile) {
+  Operation *def = tile.getDefiningOp();
+  if (auto index = dyn_cast_or_null<nv::IndexOp>(def))
+    return std::pair<int64_t, int64_t>(0, index.getType().getDimSize(index.getDim()) - 1);
+  if (!isa_and_nonnull<arith::DivUIOp, arith::DivSIOp, arith::FloorDivSIOp, arith::ShRUIOp,
+                       arith::ShRSIOp, arith::RemUIOp, arith::RemSIOp>(def))
+    return std::nullopt;
+  auto range = rangeOfElements(def->getOperand(0));
+  auto by = constantOf(def->getOperand(1));
+  if (!range || !by)
+    return std::nullopt;
+  if (isa<arith::ShRUIOp, arith::ShRSIOp>(def))
+    by = *by >= 0 && *by < 31 ? INT64_C(1) << *by : 0;
+  if (*by <= 0)
+    return std::nullopt;
+  if (isa<arith::RemUIOp, arith::RemSIOp>(def))
+    return range->second < *by ? *range : std::pair<int64_t, int64_t>(0, *by - 1);
+  return std::pair<int64_t, int64_t>(range->first / *by, range->second / *by);
+}
+
 std::optional<LinearForm> schedule::leastOverElements(LinearForm form) {
   for (auto [term, coefficient] : form.list())
     if (term.isTile()) {
-      auto position = term.position();
-      if (!position)
+      auto range = rangeOfElements(term.value);
+      if (!range)
         return std::nullopt;
-      form.substitute(term, LinearForm::of(coefficient > 0 ? 0 : position->extent - 1));
+      form.substitute(term, LinearForm::of(coefficient > 0 ? range->first : range->second));
     }
   return form;
 }

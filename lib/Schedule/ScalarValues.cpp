@@ -42,10 +42,17 @@ std::optional<double> ScalarValues::compute(Value value) {
   SmallVector<double> operands;
   for (Value operand : op->getOperands()) {
     std::optional<double> number = (*this)(operand);
+    // The smaller one of a number and something from memory: a program that knows a limit says so.
+    if (!number && isa<arith::MinSIOp, arith::MinUIOp>(op))
+      continue;
     if (!number)
       return std::nullopt;
     operands.push_back(*number);
   }
+  if (operands.empty())
+    return std::nullopt;
+  if (operands.size() < op->getNumOperands())
+    return operands[0];
   double a = operands[0], b = operands.size() > 1 ? operands[1] : 0;
   if (isa<arith::AddIOp>(op))
     return a + b;

@@ -106,7 +106,8 @@ void lower(ptx::WgmmaOp op) {
   std::string text =
       "wgmma.mma_async.sync.aligned.m64n" + std::to_string(op.getN()) + "k" +
       std::to_string(op.getK()) + "." + d + "." + ptx::stringifyMatrixType(op.getAType()).str() +
-      "." + ptx::stringifyMatrixType(op.getBType()).str() + " " + Assembly::list(0, registers) +
+      "." + ptx::stringifyMatrixType(op.getBType()).str() +
+      (op.getSatfinite() ? ".satfinite " : " ") + Assembly::list(0, registers) +
       ", " + (inRegisters ? Assembly::list(a, 4) : "$" + std::to_string(a)) + ", $" +
       std::to_string(b) + ", " + scale;
   bool isInteger = d == "s32";

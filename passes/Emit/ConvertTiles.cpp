@@ -46,6 +46,7 @@ struct ConvertTilesPass : tileloom::emit::impl::ConvertTilesBase<ConvertTilesPas
     populateElementwisePatterns(converter, patterns);
     populateShapePatterns(converter, patterns);
     populateReducePatterns(converter, patterns);
+    populatePartialPatterns(converter, patterns);
     populateScanPatterns(converter, patterns);
     populateExchangePatterns(converter, patterns);
     populateMmaPatterns(converter, patterns);

@@ -13,6 +13,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <map>
@@ -143,6 +144,46 @@ std::optional<SmallVector<Value>> convertFp8(Operation *op, ValueRange operand,
   return pack(rewriter, loc, result, values);
 }
 
+/// Comparisons of places (thread part + constant, neither negative) with a value: of the constant with
+/// what the value is beyond the thread part. That is one register a row, where the places would be
+/// one a column, which the masks of a loop keep. Saturation gives what too small a value would.
+class PlaceComparison {
+public:
+  PlaceComparison(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {}
+
+  void simplify(Value &a, Value &b) {
+    if (!split(a, b))
+      split(b, a);
+  }
+
+private:
+  bool split(Value &place, Value &other) {
+    auto sum = place.getDefiningOp<arith::AddIOp>();
+    auto noWrap = arith::IntegerOverflowFlags::nsw | arith::IntegerOverflowFlags::nuw;
+    APInt constant;
+    if (!sum || sum.getOverflowFlags() != noWrap || !sum.getType().isInteger(32) ||
+        !matchPattern(sum.getRhs(), m_ConstantInt(&constant)) || constant.isNegative())
+      return false;
+    Value &beyond = known[{other, sum.getLhs()}];
+    if (!beyond)
+      beyond = LLVM::SSubSat::create(builder, loc, other.getType(), other, sum.getLhs());
+    other = beyond;
+    place = sum.getRhs();
+    return true;
+  }
+
+  OpBuilder &builder;
+  Location loc;
+  llvm::DenseMap<std::pair<Value, Value>, Value> known;
+};
+
+bool comparesSigned(Operation *op) {
+  auto compare = dyn_cast<arith::CmpIOp>(op);
+  return compare && !llvm::is_contained({arith::CmpIPredicate::ult, arith::CmpIPredicate::ule,
+                                         arith::CmpIPredicate::ugt, arith::CmpIPredicate::uge},
+                                        compare.getPredicate());
+}
+
 struct ElementwisePattern : TilePattern {
   using TilePattern::TilePattern;
 
@@ -193,6 +234,7 @@ struct ElementwisePattern : TilePattern {
     Type unit = valueType(result.getElementType(), packing);
     SmallVector<unsigned> firsts = firstsOf(op, *layout);
     SmallVector<Value> values;
+    PlaceComparison places(rewriter, loc);
     for (unsigned i = 0; i < registers / packing; ++i) {
       if (packing == 1 && firsts[i] != i) {
         values.push_back(values[firsts[i]]);
@@ -202,6 +244,8 @@ struct ElementwisePattern : TilePattern {
       for (auto [operand, converted] : llvm::zip(op->getOperands(), operands))
         state.operands.push_back(isa<RankedTensorType>(operand.getType()) ? converted[i]
                                                                           : converted[0]);
+      if (comparesSigned(op))
+        places.simplify(state.operands[0], state.operands[1]);
       state.addTypes(unit);
       state.addAttributes(op->getAttrs());
       state.attributes.erase(equalAttrName);
@@ -264,17 +308,25 @@ struct SplatPattern : TilePattern {
       return failure();
     Location loc = op->getLoc();
     Value value;
-    if (isa<ub::PoisonOp>(op) && type.getElementType().isF32() && types.size() > 1) {
+    bool sums = type.getElementType().isF32() || type.getElementType().isInteger(32) ||
+                type.getElementType().isF16();
+    if (isa<ub::PoisonOp>(op) && sums && types.size() > 1) {
       // Registers that nothing is written to. LLVM would merge poison with the other value that
       // reaches a phi (zero, on the path around a loop) and then write all of them on both paths.
+      bool packed = isa<VectorType>(types.front());
+      SmallVector<Type> registers(types.size(), packed ? rewriter.getI32Type() : types.front());
+      StringRef one = registers.front().isF32() ? "=f" : "=r";
       auto undefined = LLVM::InlineAsmOp::create(
-          rewriter, loc, LLVM::LLVMStructType::getLiteral(getContext(), types), ValueRange(), "",
-          llvm::join(SmallVector<std::string>(types.size(), "=f"), ","), /*has_side_effects=*/false,
+          rewriter, loc, LLVM::LLVMStructType::getLiteral(getContext(), registers), ValueRange(), "",
+          llvm::join(SmallVector<StringRef>(types.size(), one), ","), /*has_side_effects=*/false,
           /*is_align_stack=*/false, LLVM::TailCallKind::None,
           LLVM::AsmDialectAttr::get(getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
       SmallVector<Value> values;
-      for (size_t i = 0; i < types.size(); ++i)
+      for (size_t i = 0; i < types.size(); ++i) {
         values.push_back(LLVM::ExtractValueOp::create(rewriter, loc, undefined.getResult(0), i));
+        if (packed)
+          values.back() = LLVM::BitcastOp::create(rewriter, loc, types[i], values.back());
+      }
       rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{values});
       return success();
     }

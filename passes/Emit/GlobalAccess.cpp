@@ -125,6 +125,7 @@ static SmallVector<Value> loadMasked(OpBuilder &builder, Location loc, const Wor
       builder, loc, result, operands, text, constraints, /*has_side_effects=*/!invariant,
       /*is_align_stack=*/false, LLVM::TailCallKind::None,
       LLVM::AsmDialectAttr::get(builder.getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
+  assembly->setAttr(accessAttrName, builder.getStringAttr("load"));
   SmallVector<Value> values;
   for (size_t i = 0; i < n; ++i) {
     Value value = assembly.getResult(0);
@@ -199,10 +200,11 @@ void tileloom::emit::storeWords(OpBuilder &builder, Location loc, const Words &w
     operands.push_back(mask);
     constraints += ",b";
   }
-  LLVM::InlineAsmOp::create(
+  auto assembly = LLVM::InlineAsmOp::create(
       builder, loc, Type(), operands, text, constraints + ",~{memory}", /*has_side_effects=*/true,
       /*is_align_stack=*/false, LLVM::TailCallKind::None,
       LLVM::AsmDialectAttr::get(builder.getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
+  assembly->setAttr(accessAttrName, builder.getStringAttr("store"));
 }
 
 /// `.add.noftz.v2.bf16x2` and `.add.v4.f32`.

@@ -28,6 +28,9 @@ struct Words {
   unsigned wordBits;
 };
 
+/// On assembly: "load" or "store", if that is all it does to memory.
+inline constexpr llvm::StringLiteral accessAttrName = "tileloom.access";
+
 /// pointer + offset * element bytes, in global memory.
 mlir::Value globalAddress(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value pointer,
                           mlir::Value offset, mlir::Type element);

@@ -52,21 +52,34 @@ struct MmaPattern : OpPattern<nv::MmaOp> {
     int64_t k = 256 / tile::elementBits(a.getElementType());
     int64_t steps = a.getDimSize(1) / k, columns = bWords.size() / (2 * steps),
             rows = aWords.size() / (4 * steps);
-    bool integers = c.getElementType().isInteger(32);
-    std::string type = integers ? "s32" : "f32";
+    bool integers = c.getElementType().isInteger(32), halves = c.getElementType().isF16();
+    std::string type = integers ? "s32" : halves ? "f16" : "f32";
+    if (halves)
+      sums = words(rewriter, loc, sums);
+    int64_t each = halves ? 2 : 4; // registers with sums
+    auto list = [](int64_t first, int64_t count) {
+      std::string text = "{";
+      for (int64_t i = 0; i < count; ++i)
+        text += (i ? ", $" : "$") + std::to_string(first + i);
+      return text + "}";
+    };
     std::string text = "mma.sync.aligned.m16n8k" + std::to_string(k) + ".row.col." + type + "." +
-                       aName.str() + "." + bName.str() + "." + type +
-                       " {$0, $1, $2, $3}, {$4, $5, $6, $7}, {$8, $9}, {$10, $11, $12, $13};";
-    StringRef one = integers ? "r" : "f";
-    std::string constraints = ("=" + one + ",=" + one + ",=" + one + ",=" + one + ",r,r,r,r,r,r," +
-                               one + "," + one + "," + one + "," + one)
-                                  .str();
-    Type element = c.getElementType();
-    Type result = LLVM::LLVMStructType::getLiteral(getContext(), SmallVector<Type>(4, element));
+                       aName.str() + "." + bName.str() + "." + type + " " + list(0, each) + ", " +
+                       list(each, 4) + ", " + list(each + 4, 2) + ", " + list(each + 6, each) + ";";
+    StringRef one = integers || halves ? "r" : "f";
+    std::string constraints, ties;
+    for (int64_t i = 0; i < each; ++i) {
+      constraints += ("=" + one + ",").str();
+      ties += ("," + one).str();
+    }
+    constraints += "r,r,r,r,r,r" + ties;
+    Type element = halves ? rewriter.getI32Type() : c.getElementType();
+    Type result = LLVM::LLVMStructType::getLiteral(getContext(), SmallVector<Type>(each, element));
     for (int64_t step = 0; step < steps; ++step)
       for (int64_t row = 0; row < rows; ++row)
         for (int64_t column = 0; column < columns; ++column) {
-          MutableArrayRef<Value> sum = MutableArrayRef(sums).slice((row * columns + column) * 4, 4);
+          MutableArrayRef<Value> sum =
+              MutableArrayRef(sums).slice((row * columns + column) * each, each);
           SmallVector<Value> operands(ArrayRef(aWords).slice((row * steps + step) * 4, 4));
           llvm::append_range(operands, ArrayRef(bWords).slice((column * steps + step) * 2, 2));
           llvm::append_range(operands, sum);
@@ -74,9 +87,12 @@ struct MmaPattern : OpPattern<nv::MmaOp> {
               rewriter, loc, result, operands, text, constraints, /*has_side_effects=*/false,
               /*is_align_stack=*/false, LLVM::TailCallKind::None,
               LLVM::AsmDialectAttr::get(getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
-          for (int64_t i = 0; i < 4; ++i)
+          for (int64_t i = 0; i < each; ++i)
             sum[i] = LLVM::ExtractValueOp::create(rewriter, loc, product.getResult(0), i);
         }
+    if (halves)
+      for (Value &value : sums)
+        value = LLVM::BitcastOp::create(rewriter, loc, valueType(c.getElementType(), 2), value);
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{sums});
     return success();
   }

@@ -26,6 +26,10 @@ def ExpandMath : Pass<"expand-math"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
 
+def OrderStores : Pass<"order-stores"> {
+  let summary = "Compute what each store of a plain kernel writes just after what the one before it writes";
+}
+
 def LowerRoles : Pass<"lower-roles"> {
   let summary = "Turn roles into branches on the warp index, and add the kernel's head and tail";
   let dependentDialects = ["::mlir::NVVM::NVVMDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];

@@ -18,12 +18,13 @@ using namespace tileloom;
 using namespace tileloom::emit;
 
 Value tileloom::emit::combine(OpBuilder &builder, Location loc, nv::ReduceKind kind, Value a,
-                              Value b) {
+                              Value b, arith::FastMathFlags flags) {
   bool isFloat = isa<FloatType>(a.getType());
   switch (kind) {
   case nv::ReduceKind::Add:
     if (isFloat)
-      return arith::AddFOp::create(builder, loc, a, b);
+      return arith::AddFOp::create(builder, loc, a, b,
+                                   arith::FastMathFlagsAttr::get(builder.getContext(), flags));
     return arith::AddIOp::create(builder, loc, a, b);
   case nv::ReduceKind::Max:
     if (isFloat)
@@ -43,12 +44,16 @@ Value tileloom::emit::combine(OpBuilder &builder, Location loc, nv::ReduceKind k
 
 namespace {
 
+/// Within a thread, sums of products may become FMAs. Not between lanes: each would round the other
+/// one's product and not its own, and lanes would get different bits.
+constexpr arith::FastMathFlags inThread = arith::FastMathFlags::contract;
+
 /// Neighbours in pairs: the depth of the tree is what the thread waits for.
 Value combineAll(OpBuilder &builder, Location loc, nv::ReduceKind kind, SmallVector<Value> values) {
   while (values.size() > 1) {
     SmallVector<Value> next;
     for (size_t i = 0; i + 1 < values.size(); i += 2)
-      next.push_back(combine(builder, loc, kind, values[i], values[i + 1]));
+      next.push_back(combine(builder, loc, kind, values[i], values[i + 1], inThread));
     if (values.size() % 2)
       next.push_back(values.back());
     values = next;
@@ -82,7 +87,8 @@ struct ReducePattern : OpPattern<nv::ReduceOp> {
         if (i < chains)
           partial.push_back(value);
         else
-          partial[i % chains] = combine(rewriter, loc, op.getKind(), partial[i % chains], value);
+          partial[i % chains] =
+              combine(rewriter, loc, op.getKind(), partial[i % chains], value, inThread);
       }
       Value value = combineAll(rewriter, loc, op.getKind(), partial);
       for (unsigned mask : plan->laneMasks)

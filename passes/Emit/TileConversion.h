@@ -152,9 +152,10 @@ mlir::Value shuffleShift(mlir::OpBuilder &builder, mlir::Location loc, mlir::Val
                          int64_t lanes, bool down);
 /// Meets all threads of the replica that `op` belongs to.
 void createRoleBarrier(mlir::OpBuilder &builder, mlir::Operation *op);
-/// One step of a reduction.
+/// One step of a reduction; `flags` are those of a float addition.
 mlir::Value combine(mlir::OpBuilder &builder, mlir::Location loc, nv::ReduceKind kind,
-                    mlir::Value a, mlir::Value b);
+                    mlir::Value a, mlir::Value b,
+                    mlir::arith::FastMathFlags flags = mlir::arith::FastMathFlags::none);
 
 /// CTAs of a cluster: the executing one's rank, that of the even one of its pair, and how many
 /// there are.
@@ -192,6 +193,7 @@ void callIntrinsic(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef
 void populateElementwisePatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateShapePatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateReducePatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
+void populatePartialPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateScanPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateExchangePatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateMmaPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);

@@ -33,6 +33,17 @@ std::optional<ptx::MatrixType> matrixType(Type type) {
   return std::nullopt;
 }
 
+/// Packed values as 32-bit registers.
+SmallVector<Value> asRegisters(OpBuilder &builder, Location loc, ValueRange values) {
+  SmallVector<Value> registers;
+  for (Value value : values)
+    registers.push_back(
+        isa<VectorType>(value.getType())
+            ? LLVM::BitcastOp::create(builder, loc, builder.getI32Type(), value).getResult()
+            : value);
+  return registers;
+}
+
 struct WgmmaPattern : OpConversionPattern<nv::WgmmaOp> {
   WgmmaPattern(TileTypeConverter &converter, MLIRContext *context)
       : OpConversionPattern(converter, context), converter(converter) {}
@@ -66,10 +77,15 @@ struct WgmmaPattern : OpConversionPattern<nv::WgmmaOp> {
 
     int64_t k = 256 / tile::elementBits(aElement), n = result.getDimSize(1);
     int64_t steps = op.getB().getType().getShape()[0] / k, blocks = result.getDimSize(0) / 64;
-    SmallVector<Value> accumulators(adaptor.getC());
-    if (!result.getElementType().isF32())
-      return op.emitOpError("accumulator type: expected f32, found ") << result.getElementType();
-    unsigned perBlock = n / 2;
+    // Sums of 16 bits are two to a register.
+    Type registerType = result.getElementType().isF16() ? rewriter.getI32Type() : result.getElementType();
+    SmallVector<Value> accumulators = asRegisters(rewriter, loc, adaptor.getC());
+    unsigned perBlock = result.getElementType().isF16() ? n / 4 : n / 2;
+    bool transposed = bFields->isTransposed() || (aFields && aFields->isTransposed());
+    if (transposed && tile::elementBits(aElement) != 16)
+      return op.emitOpError(bFields->isTransposed() ? "b" : "a")
+             << ": expected K last in memory for elements of " << tile::elementBits(aElement)
+             << " bits";
 
     NVVM::WgmmaFenceAlignedOp::create(rewriter, loc);
     OperandDescriptors b(rewriter, op, *bFields, adaptor.getB().front());
@@ -103,15 +119,19 @@ struct WgmmaPattern : OpConversionPattern<nv::WgmmaOp> {
         if (!advance)
           return op.emitOpError("b: ") << llvm::toString(advance.takeError());
         Value scale = step == 0 && op.getUseC() ? adaptor.getUseC().front() : Value();
-        SmallVector<Type> types(perBlock, rewriter.getF32Type());
+        SmallVector<Type> types(perBlock, registerType);
         auto product = ptx::WgmmaOp::create(
             rewriter, loc, types, acc, aValues, b.at(*advance), scale, n, k, *aType, *bType,
-            result.getElementType(), aFields && aFields->isTransposed(), bFields->isTransposed());
+            result.getElementType(), aFields && aFields->isTransposed(), bFields->isTransposed(),
+            op.getSatfinite());
         acc.assign(product.getResults().begin(), product.getResults().end());
       }
       results.append(acc);
     }
     NVVM::WgmmaGroupSyncAlignedOp::create(rewriter, loc);
+    if (result.getElementType().isF16())
+      for (Value &value : results)
+        value = LLVM::BitcastOp::create(rewriter, loc, valueType(result.getElementType(), 2), value);
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
     return success();
   }
@@ -140,14 +160,19 @@ struct WgmmaWaitPattern : OpConversionPattern<nv::WgmmaWaitOp> {
       scratch = LLVM::AddressOfOp::create(
           rewriter, loc, LLVM::LLVMPointerType::get(getContext(), 3), sharedSymbol);
     }
-    auto wait = ptx::WgmmaWaitOp::create(rewriter, loc, TypeRange(ValueRange(values)), values,
+    SmallVector<Value> registers = asRegisters(rewriter, loc, values);
+    auto wait = ptx::WgmmaWaitOp::create(rewriter, loc, TypeRange(ValueRange(registers)), registers,
                                          after, scratch, op.getPending());
     SmallVector<SmallVector<Value>> results;
     size_t next = 0;
     for (ValueRange input : adaptor.getInputs()) {
-      auto part = wait.getResults().slice(next, input.size());
-      results.emplace_back(part.begin(), part.end());
-      next += input.size();
+      results.emplace_back();
+      for (Value value : input) {
+        Value done = wait.getResult(next++);
+        if (done.getType() != value.getType())
+          done = LLVM::BitcastOp::create(rewriter, loc, value.getType(), done);
+        results.back().push_back(done);
+      }
     }
     rewriter.replaceOpWithMultiple(op, std::move(results));
     return success();

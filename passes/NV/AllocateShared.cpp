@@ -1,17 +1,18 @@
 //===- AllocateShared.cpp - Places in dynamic shared memory -------------------------------===//
 //
-// In: nv.alloc without offsets. Out: offsets, largest alignment first, barriers last; the function
-// gets `nv.shared_bytes`. A kernel that needs more than the CTA can have is refused with a table of
+// In: nv.alloc without offsets. Out: offsets, largest alignment first, barriers last; what is never
+// used at the same time (nv-find-lifetimes) may have the same bytes. The function gets
+// `nv.shared_bytes`. A kernel that needs more than the CTA can have is refused with a table of
 // what takes the space.
 //
 //===--------------------------------------------------------------------------------------===//
 
 #include "passes/NV/Passes.h"
 
+#include "passes/NV/SharedStorage.h"
 #include "tileloom/Analysis/Roles.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/Support/MathExtras.h"
 
 namespace tileloom::nv {
 #define GEN_PASS_DEF_NVALLOCATESHARED
@@ -37,13 +38,15 @@ struct AllocateShared : tileloom::nv::impl::NVAllocateSharedBase<AllocateShared>
         return;
       llvm::sort(ordered, llvm::less_first());
       SmallVector<nv::AllocOp> allocs(llvm::make_second_range(ordered));
-      int64_t end = 0;
+      StoragePlacer placer = nv::placerFor(function);
       Builder builder(&getContext());
       for (nv::AllocOp alloc : allocs) {
-        end = llvm::alignTo(end, alloc.getAlignment());
-        alloc.setOffset(end);
-        end += alloc.getCount() * alloc.getStride();
+        alloc.setOffset(placer.place(nv::storageOf(alloc), alloc.getCount() * alloc.getStride(),
+                                     alloc.getAlignment()));
+        if (ArrayAttr names = nv::sharedWith(placer, ArrayRef(allocs)))
+          alloc->setAttr(nv::overAttrName, names);
       }
+      int64_t end = placer.end();
       function->setAttr("nv.shared_bytes", builder.getI64IntegerAttr(end));
       // An SM has 1 KiB more than a CTA can have, and keeps 1 KiB for each CTA (CUDA C++
       // Programming Guide, compute capability 9.0).

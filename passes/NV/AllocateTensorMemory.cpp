@@ -4,8 +4,8 @@
 // one allocation of the whole kernel, which nv.tmem.reserve makes and frees; views start from
 // nv.tmem.base, read once at each role's entry.
 //
-// Buffers live as long as the kernel: they are laid side by side, the largest first. The hardware
-// allocates powers of two of at least 32 columns, and a CTA has 512 (PTX ISA 9.7.16.7.1); a kernel
+// Buffers are laid side by side, the largest first, but for those that are never used at the same
+// time (nv-find-lifetimes), which may have the same columns. The hardware allocates powers of two of at least 32 columns, and a CTA has 512 (PTX ISA 9.7.16.7.1); a kernel
 // that needs more is refused with a table of what takes the columns.
 //
 //===--------------------------------------------------------------------------------------===//
@@ -14,6 +14,7 @@
 
 #include "dialects/Warp/Warp.h"
 #include "passes/NV/RingScopes.h"
+#include "passes/NV/SharedStorage.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/MathExtras.h"
@@ -48,12 +49,22 @@ LogicalResult allocate(func::FuncOp function) {
   SmallVector<nv::TmemAllocOp> allocs;
   for (auto &entry : ordered)
     allocs.push_back(std::get<2>(entry));
-  int64_t end = 0;
+  OpBuilder builder(allocs.front());
+  StoragePlacer placer = nv::placerFor(function);
+  SmallVector<Attribute> map;
   for (nv::TmemAllocOp alloc : allocs) {
-    alloc.setColumn(end);
-    end = llvm::alignTo(end + size(alloc), columnAlignment);
+    alloc.setColumn(placer.place(nv::storageOf(alloc), llvm::alignTo(size(alloc), columnAlignment),
+                                 columnAlignment));
+    NamedAttrList row;
+    row.set("name", builder.getStringAttr(alloc.getName().value_or("?")));
+    row.set("column", builder.getI64IntegerAttr(*alloc.getColumn()));
+    row.set("columns", builder.getI64IntegerAttr(size(alloc)));
+    row.set("slots", builder.getI64IntegerAttr(alloc.getCount()));
+    if (ArrayAttr names = nv::sharedWith(placer, ArrayRef(allocs)))
+      row.set("over", names);
+    map.push_back(row.getDictionary(function.getContext()));
   }
-  int64_t columns = std::max<int64_t>(smallestAllocation, llvm::PowerOf2Ceil(end));
+  int64_t end = placer.end(), columns = std::max<int64_t>(smallestAllocation, llvm::PowerOf2Ceil(end));
   if (columns > columnsOfCta) {
     InFlightDiagnostic diag = function.emitError("tensor memory: need ")
                               << end << " columns, have " << columnsOfCta << ":";
@@ -62,13 +73,13 @@ LogicalResult allocate(func::FuncOp function) {
            << alloc.getStride() << ';';
     return failure();
   }
-  OpBuilder builder(allocs.front());
   builder.setInsertionPointToStart(&function.getBody().front());
   Location loc = function.getLoc();
   auto word = nv::AllocOp::create(builder, loc, nv::BarrierType::get(function.getContext()), 1, 4,
                                   4, IntegerAttr(), builder.getStringAttr("tensor_memory"));
   nv::TmemReserveOp::create(builder, loc, word.getBase(), columns, tcgen05Group(function));
   function->setAttr("nv.tmem_columns", builder.getI64IntegerAttr(columns));
+  function->setAttr(nv::tensorColumnsAttrName, builder.getArrayAttr(map));
   function.walk([&](warp::RoleOp role) {
     Value base;
     role.walk([&](nv::TmemViewOp view) {

@@ -14,6 +14,7 @@
 #include "passes/NV/Passes.h"
 
 #include "dialects/Warp/Warp.h"
+#include "passes/NV/SharedStorage.h"
 #include "tileloom/Analysis/Exchange.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -63,7 +64,7 @@ private:
         return WalkResult::interrupt();
       }
       if (*bytes) {
-        unsigned number = isa<nv::ReduceOp, nv::ScanOp>(op) ? next++ % 2 : 2;
+        unsigned number = exchangesTile(op) ? 2 : next++ % 2;
         slots[number].bytes = std::max(slots[number].bytes, *bytes);
         slots[number].users.push_back(op);
         slotOf[op] = number;
@@ -84,9 +85,13 @@ private:
     Type byte = builder.getI8Type();
     auto type =
         nv::MemDescType::get(role.getContext(), {stride}, byte, Attribute(), nv::MemorySpace::Smem);
-    Value base = nv::AllocOp::create(builder, loc, type, role.getReplicas(), stride,
+    auto alloc = nv::AllocOp::create(builder, loc, type, role.getReplicas(), stride,
                                      slot.bytes <= 512 ? 16 : 1024, IntegerAttr(),
                                      builder.getStringAttr("scratch"));
+    Attribute number = role->getAttr(nv::storageAttrName);
+    if (number && exchangesTile(slot.users.front()))
+      alloc->setAttr(nv::storageAttrName, number);
+    Value base = alloc.getBase();
     builder.setInsertionPointToStart(&role.getBody().front());
     Value replica =
         role.getReplicas() > 1

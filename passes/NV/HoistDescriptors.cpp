@@ -96,6 +96,23 @@ struct RecipeBuilder {
       first = user;
     }
     SmallVector<int64_t> box(boxes.front().extents.begin(), boxes.front().extents.end());
+    // Rows that the view counts by fewer indices than the descriptor has: all of them are one box.
+    SmallVector<int64_t> counted;
+    for (int64_t extent : llvm::reverse(desc.getShape()))
+      if (extent != 1)
+        counted.push_back(extent);
+    if (counted.size() > box.size()) {
+      int64_t rows = 1, own = 1;
+      for (int64_t extent : ArrayRef(box).drop_front())
+        rows *= extent;
+      for (int64_t extent : ArrayRef(counted).drop_front())
+        own *= extent;
+      if (rows != own)
+        return first->emitOpError("box: expected all ")
+               << own << " rows of " << desc << " in one copy, found " << rows;
+      box.resize(1);
+      box.append(counted.begin() + 1, counted.end());
+    }
     // Put the unit dimensions of the descriptor back (innermost first).
     SmallVector<int64_t> full;
     size_t next = 0;
@@ -115,7 +132,9 @@ struct RecipeBuilder {
         entry("box", builder.getI64ArrayAttr(full)),
         entry("swizzle", integer(layout::swizzleWidth(layout->swizzle()))),
         entry("interleave", text("none")),
-        entry("l2_promotion", integer(256)),
+        // Where the rest of a row is another copy of the same tile, a longer fetch only reads it twice
+        // (measured: 5 % of DRAM's bandwidth).
+        entry("l2_promotion", integer(boxes.size() > 1 ? 128 : 256)),
         entry("fill", text("zero"))};
     if (stored)
       map.push_back(entry("stored", builder.getBoolAttr(true)));
@@ -149,10 +168,10 @@ struct RecipeBuilder {
         parameters.push_back(*map);
         continue;
       }
-      if (auto bytes = function.getArgAttrOfType<IntegerAttr>(index, workspaceAttrName)) {
-        parameters.push_back(dictionary({entry("kind", text("workspace")),
-                                         entry("bytes", integer(bytes.getInt())),
-                                         entry("zero", builder.getBoolAttr(true))}));
+      if (Attribute bytes = function.getArgAttr(index, workspaceAttrName)) {
+        bool zero = !function.getArgAttr(index, unsetAttrName);
+        parameters.push_back(dictionary({entry("kind", text("workspace")), entry("bytes", bytes),
+                                         entry("zero", builder.getBoolAttr(zero))}));
         continue;
       }
       bool pointer = function.getArgAttr(index, "tile.pointer") != nullptr;

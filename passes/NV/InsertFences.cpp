@@ -3,7 +3,8 @@
 // In: roles with ring tokens still visible. Out: nv.fence.proxy (and nv.named_barrier where one
 // thread acts for the role) between ordinary writes to a slot and what reads it through the async
 // proxy (PTX ISA 8.6, 9.7.13.4): a TMA store or MMA of the same role, or a role that acquires the
-// slot after a `generic` release and reads it asynchronously.
+// slot after a `generic` release and reads it asynchronously. What cp.async writes is ordinary, too, but
+// still under way when its issuer releases the slot: there the reader fences, before its first read.
 //
 // Writes are tracked by token through branches (what one side leaves unfenced stays so) and around
 // loops.
@@ -71,6 +72,14 @@ bool readAsynchronously(Value ring) {
   return false;
 }
 
+/// True if copies that their issuer does not wait for fill the slots of `ring`.
+bool filledByCopies(Value ring) {
+  return llvm::any_of(ring.getUsers(), [&](Operation *user) {
+    auto release = dyn_cast<warp::ReleaseOp>(user);
+    return release && release.getRing() == ring && release.getKind() == warp::ReleaseKind::CpAsync;
+  });
+}
+
 /// Whether two tokens may be of one slot. A token that a loop carries may be any of its buffer.
 bool mayAlias(Value a, Value b) {
   if (a == b || (a.getDefiningOp<warp::AcquireOp>() && b.getDefiningOp<warp::AcquireOp>()))
@@ -83,9 +92,10 @@ bool mayAlias(Value a, Value b) {
   return bufferOf(a) == bufferOf(b);
 }
 
-/// Slots (by token) that were written: not fenced yet; fenced by the writers, who have not met yet.
+/// Slots (by token) that were written: not fenced yet; fenced by the writers, who have not met yet; filled
+/// by copies of another role, and not fenced here.
 struct Written {
-  llvm::SetVector<Value> unfenced, apart;
+  llvm::SetVector<Value> unfenced, apart, received;
 
   static bool contains(const llvm::SetVector<Value> &tokens, Value token) {
     return token && llvm::any_of(tokens, [&](Value other) { return mayAlias(token, other); });
@@ -93,22 +103,23 @@ struct Written {
   void fence() {
     apart.insert(unfenced.begin(), unfenced.end());
     unfenced.clear();
+    received.clear();
   }
   void join(const Written &other) {
     unfenced.insert(other.unfenced.begin(), other.unfenced.end());
     apart.insert(other.apart.begin(), other.apart.end());
+    received.insert(other.received.begin(), other.received.end());
   }
 };
 
 struct Inserter {
   bool singleThread;
   Written written;
-  SmallVector<warp::ReleaseOp> unorderable; // no fence can follow copies that are still under way
 
   /// Fence and barrier, as far as they are missing for `token`.
   void order(Operation *before, Value token, bool meet) {
     OpBuilder builder(before);
-    if (Written::contains(written.unfenced, token)) {
+    if (Written::contains(written.unfenced, token) || Written::contains(written.received, token)) {
       nv::FenceProxyOp::create(builder, before->getLoc());
       written.fence();
     }
@@ -154,6 +165,8 @@ struct Inserter {
         written.fence();
       if (isa<nv::NamedBarrierOp>(op))
         written.apart.clear();
+      if (auto acquire = dyn_cast<warp::AcquireOp>(op); acquire && filledByCopies(acquire.getRing()))
+        written.received.insert(acquire.getToken());
       for (Value view : asyncReads(&op))
         order(&op, tokenOf(view), /*meet=*/true);
       // The release itself orders the threads.
@@ -161,9 +174,6 @@ struct Inserter {
       if (release && release.getKind() == warp::ReleaseKind::Generic &&
           readAsynchronously(release.getRing()))
         order(&op, release.getToken(), /*meet=*/false);
-      if (release && release.getKind() == warp::ReleaseKind::CpAsync &&
-          readAsynchronously(release.getRing()))
-        unorderable.push_back(release);
       if (op.getNumRegions())
         processRegions(op);
     }
@@ -175,14 +185,6 @@ struct InsertFences : tileloom::nv::impl::NVInsertFencesBase<InsertFences> {
     getOperation()->walk([&](warp::RoleOp role) {
       Inserter inserter{isSingleThreadRole(role), {}, {}};
       inserter.process(role.getBody().front());
-      if (!inserter.unorderable.empty()) {
-        inserter.unorderable.front().emitOpError(
-            "kind 'cp_async': expected a ring whose slots are read by ordinary loads, found one "
-            "that "
-            "is read through the async proxy; wait for the copies (nv.cp_async.wait) and release "
-            "with kind 'generic'");
-        signalPassFailure();
-      }
       // Shared memory goes back when the CTA ends: not before the store engine has read it.
       if (role.getBody()
               .walk([](nv::TmaStoreOp) { return WalkResult::interrupt(); })

@@ -127,7 +127,7 @@ void LayoutFlow::propagateThrough(Operation *op, Attribute layout, unsigned inde
       assign(value, other);
   };
   if (OpTrait::hasElementwiseMappableTraits(op) ||
-      isa<nv::ExtractOp, nv::ConcatOp, nv::FoldOp>(op)) {
+      isa<nv::ExtractOp, nv::ConcatOp, nv::FoldOp, nv::SumPartialsOp>(op)) {
     to(layout);
     // Operands of one element-wise operation agree.
     if (forward && OpTrait::hasElementwiseMappableTraits(op))

@@ -106,6 +106,8 @@ static Attribute derivedLayout(Operation *op) {
   auto operandLayout = [&] { return layoutOf(op->getOperand(0)); };
   if (auto reduce = dyn_cast<nv::ReduceOp>(op); reduce && isTile(reduce.getResult()))
     return nv::SliceAttr::get(op->getContext(), reduce.getDim(), operandLayout());
+  if (auto sum = dyn_cast<nv::SumPartialsOp>(op)) // as it was stored
+    return layoutOf(sum.getLike());
   if (auto slot = dyn_cast<nv::RowSlotOp>(op))
     return nv::RowSlotAttr::get(op->getContext(), slot.getSlot(), slot.getCount(), operandLayout());
   return {};

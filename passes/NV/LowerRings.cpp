@@ -91,14 +91,10 @@ struct Lowering {
     state.depth = storage.depth;
     state.perReplica = storage.perReplica;
     llvm::MapVector<Operation *, int64_t> counts; // by releasing role
-    bool onlyBulkRead = true;
-    llvm::SmallDenseSet<Operation *> roles;
     for (Operation *user : ring.getRing().getUsers()) {
-      roles.insert(user->getParentOfType<warp::RoleOp>());
       auto release = dyn_cast<warp::ReleaseOp>(user);
       if (!release)
         continue;
-      onlyBulkRead &= release.getKind() == warp::ReleaseKind::BulkRead;
       auto role = release->getParentOfType<warp::RoleOp>();
       int64_t count =
           state.perReplica ? arrivalsOf(release) / role.getReplicas() : arrivalsOf(release);
@@ -109,7 +105,7 @@ struct Lowering {
         return release.emitOpError("arrivals: expected the same count from every release of role @")
                << role.getSymName() << " to this ring, found " << entry->second << " and " << count;
     }
-    if (!counts.empty() && !(onlyBulkRead && roles.size() == 1)) {
+    if (!counts.empty() && !countedByStoreEngine(ring)) {
       int64_t arrivals = 0,
               slots = state.depth * (state.perReplica ? replicasOf(ring.getRing()) : 1);
       for (auto [role, count] : counts)

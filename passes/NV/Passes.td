@@ -52,6 +52,14 @@ def NVInsertTcgen05Fences : Pass<"nv-insert-tcgen05-fences"> {
   }];
 }
 
+def NVFindLifetimes : Pass<"nv-find-lifetimes"> {
+  let summary = "Find storage that is never used at the same time";
+  let description = [{
+    Roles run side by side, so that two buffers are apart only if rings order every use of one before every use of the other, for
+    every interleaving, and all threads concerned know it. `nv.apart` on the function has pairs of `nv.storage` numbers.
+  }];
+}
+
 def NVLowerRings : Pass<"nv-lower-rings"> {
   let summary = "Lower buffers, rings and orders to allocations and mbarriers";
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];

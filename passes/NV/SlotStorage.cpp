@@ -3,6 +3,7 @@
 #include "passes/NV/SlotStorage.h"
 
 #include "dialects/NV/NV.h"
+#include "passes/NV/SharedStorage.h"
 #include "tileloom/Analysis/TileLayouts.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -34,6 +35,13 @@ static SmallVector<nv::MemDescType> viewsOf(warp::BufferOp buffer) {
   return views;
 }
 
+static SmallVector<NamedAttribute> numberOf(warp::BufferOp buffer) {
+  Attribute number = buffer->getAttr(nv::storageAttrName);
+  if (!number)
+    return {};
+  return {NamedAttribute(StringAttr::get(buffer.getContext(), nv::storageAttrName), number)};
+}
+
 FailureOr<SlotStorage> tileloom::allocateSlots(OpBuilder &builder, warp::BufferOp buffer,
                                                StringAttr name) {
   SlotStorage storage;
@@ -45,6 +53,8 @@ FailureOr<SlotStorage> tileloom::allocateSlots(OpBuilder &builder, warp::BufferO
   SmallVector<nv::MemDescType> views = viewsOf(buffer);
   if (views.empty() && !type.getViews().empty())
     return buffer.emitOpError("expected a role that uses its slots");
+  if (views.empty()) // only the hand-over matters
+    return storage;
   if (storage.tensorMemory) {
     for (nv::MemDescType view : views) {
       auto layout = tensorMemoryLayout(view);
@@ -53,8 +63,10 @@ FailureOr<SlotStorage> tileloom::allocateSlots(OpBuilder &builder, warp::BufferO
       storage.offsets.push_back(storage.stride);
       storage.stride += llvm::alignTo(layout->columns(), 4);
     }
-    storage.base = nv::TmemAllocOp::create(builder, buffer.getLoc(), builder.getI32Type(), slots,
-                                           storage.stride, IntegerAttr(), name);
+    auto alloc = nv::TmemAllocOp::create(builder, buffer.getLoc(), builder.getI32Type(), slots,
+                                         storage.stride, IntegerAttr(), name);
+    alloc->setDiscardableAttrs(numberOf(buffer));
+    storage.base = alloc;
     return storage;
   }
   int64_t alignment = 128, end = 0;
@@ -69,7 +81,9 @@ FailureOr<SlotStorage> tileloom::allocateSlots(OpBuilder &builder, warp::BufferO
     end += layout->sizeBytes();
   }
   storage.stride = llvm::alignTo(end, alignment);
-  storage.base = nv::AllocOp::create(builder, buffer.getLoc(), type, slots, storage.stride,
-                                     alignment, IntegerAttr(), name);
+  auto alloc = nv::AllocOp::create(builder, buffer.getLoc(), type, slots, storage.stride, alignment,
+                                   IntegerAttr(), name);
+  alloc->setDiscardableAttrs(numberOf(buffer));
+  storage.base = alloc.getBase();
   return storage;
 }

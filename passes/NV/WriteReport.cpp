@@ -9,6 +9,7 @@
 #include "passes/NV/Passes.h"
 
 #include "dialects/Warp/Warp.h"
+#include "passes/NV/SharedStorage.h"
 #include "tileloom/Analysis/Roles.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -73,6 +74,8 @@ struct ReportWriter {
           entry("bytes", bytes)};
       if (!isa<nv::BarrierType>(alloc.getBase().getType()))
         row.push_back(entry("slots", static_cast<int64_t>(alloc.getCount())));
+      if (auto names = alloc->getAttrOfType<ArrayAttr>(nv::overAttrName))
+        row.push_back(entry("over", names));
       shared.push_back(builder.getDictionaryAttr(row));
       for (Operation *user : alloc.getBase().getUsers())
         if (auto init = dyn_cast<nv::MBarrierInitOp>(user))
@@ -118,6 +121,8 @@ struct ReportWriter {
     report.set("roles", roles());
     report.set("rings", builder.getArrayAttr(rings));
     report.set("shared", builder.getArrayAttr(shared));
+    if (auto map = function->getAttrOfType<ArrayAttr>(nv::tensorColumnsAttrName))
+      report.set("tensor", map);
     report.set("mma", products());
     SmallVector<NamedAttribute> launch;
     if (auto bytes = function->getAttrOfType<IntegerAttr>("nv.shared_bytes"))

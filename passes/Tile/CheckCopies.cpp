@@ -50,6 +50,10 @@ std::optional<int64_t> remainder(Value value, int64_t divisor) {
 
 LogicalResult check(Operation *op, DescType desc, ValueRange coordinates, bool store) {
   int64_t multiple = grainBits / desc.getElementType().getIntOrFloatBitWidth();
+  size_t rank = desc.getShape().size();
+  if (coordinates.size() > rank) // several boxes
+    return success(succeeded(check(op, desc, coordinates.take_front(rank), store)) &&
+                   succeeded(check(op, desc, coordinates.drop_front(rank), store)));
   unsigned last = coordinates.size() - 1;
   if (auto rest = remainder(coordinates[last], multiple); rest && *rest)
     return op->emitOpError("coordinate ")

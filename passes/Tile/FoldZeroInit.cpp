@@ -13,6 +13,7 @@
 
 #include "passes/Tile/Passes.h"
 
+#include "dialects/NV/NV.h"
 #include "dialects/Tile/Tile.h"
 #include "tileloom/Schedule/LinearForm.h"
 
@@ -27,6 +28,7 @@ namespace tileloom::tile {
 } // namespace tileloom::tile
 
 using namespace mlir;
+using namespace tileloom;
 using namespace tileloom::tile;
 
 namespace {
@@ -50,8 +52,11 @@ DotOp zeroSum(scf::ForOp loop, unsigned index) {
 bool vanishesOutside(Value operand, scf::ForOp loop) {
   if (auto trans = operand.getDefiningOp<TransOp>())
     operand = trans.getSource();
+  if (auto stack = operand.getDefiningOp<nv::ConcatOp>())
+    return llvm::all_of(stack.getInputs(), [&](Value tile) { return vanishesOutside(tile, loop); });
   auto load = operand.getDefiningOp<LoadOp>();
   return load && load->getBlock() == loop.getBody() &&
+         load.getCoordinates().size() == cast<DescType>(load.getDesc().getType()).getShape().size() &&
          llvm::is_contained(load.getCoordinates(), loop.getInductionVar());
 }
 

@@ -14,6 +14,7 @@
 #include "passes/Warp/Projection.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -113,6 +114,31 @@ struct LowerAtomic : OpRewritePattern<AtomicOp> {
   }
 };
 
+/// Everything that this replica did comes before its arrival, and all others' before what follows the
+/// last one.
+struct LowerLastArrival : OpRewritePattern<LastArrivalOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(LastArrivalOp op, PatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    Value offset = wide(rewriter, op.getIndex());
+    Value one = arith::ConstantIntOp::create(rewriter, loc, 1, 32), zero = arith::ConstantIntOp::create(rewriter, loc, 0, 32);
+    nv::NamedBarrierOp::create(rewriter, loc);
+    nv::MemoryFenceOp::create(rewriter, loc, nv::MemScope::Gpu);
+    Value before = nv::GlobalAtomicOp::create(rewriter, loc, one.getType(), nv::AtomicKind::Add, one, op.getPointer(),
+                                              offset, Value(), Value(), nv::MemScope::Gpu, Value());
+    nv::MemoryFenceOp::create(rewriter, loc, nv::MemScope::Gpu);
+    nv::NamedBarrierOp::create(rewriter, loc);
+    Value others = arith::ConstantIntOp::create(rewriter, loc, op.getCount() - 1, 32);
+    Value last = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, before, others);
+    auto branch = scf::IfOp::create(rewriter, loc, last, /*withElseRegion=*/false);
+    OpBuilder inside = branch.getThenBodyBuilder();
+    nv::GlobalStoreOp::create(inside, loc, zero, op.getPointer(), offset, Value(), nv::CacheHintAttr());
+    rewriter.replaceOp(op, last);
+    return success();
+  }
+};
+
 struct LowerTrans : OpRewritePattern<TransOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -199,7 +225,7 @@ struct LowerNumPrograms : OpRewritePattern<NumProgramsOp> {
 struct LowerToNV : tileloom::tile::impl::TileLowerToNVBase<LowerToNV> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<LowerGather, LowerScatter, LowerAtomic, LowerTrans, LowerReshape, LowerExpandDims, LowerBroadcast,
+    patterns.add<LowerGather, LowerScatter, LowerAtomic, LowerLastArrival, LowerTrans, LowerReshape, LowerExpandDims, LowerBroadcast,
                  LowerScan, LowerProgramId, LowerNumPrograms>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       return signalPassFailure();

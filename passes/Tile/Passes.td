@@ -41,9 +41,27 @@ def TileFoldZeroInit : Pass<"tile-fold-zero-init"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::ub::UBDialect"];
 }
 
+def TileJoinProducts : Pass<"tile-join-products"> {
+  let summary = "Make one product of products that share an operand";
+  let description = [{
+    Two sums that a loop carries, of products with the same operand A, become one sum of a product whose operand B is both tiles, one below
+    the other in shared memory. The tensor core reads A once.
+  }];
+  let dependentDialects = ["::tileloom::nv::NVDialect", "::mlir::arith::ArithDialect"];
+}
+
+def TileSplitLoops : Pass<"tile-split-loops"> {
+  let summary = "Make slices of a loop that sums products items of work of their own";
+  let description = [{
+    Where the schedule has `split`: the items of a tile leave their sums in a workspace, and the one that arrives last adds them in the
+    order of the slices and goes on. For few tiles and long loops.
+  }];
+  let dependentDialects = ["::tileloom::nv::NVDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def TileLowerToNV : Pass<"tile-lower-to-nv"> {
   let summary = "What is left of tile operations in roles to nv operations";
-  let dependentDialects = ["::tileloom::nv::NVDialect", "::mlir::arith::ArithDialect"];
+  let dependentDialects = ["::tileloom::nv::NVDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
 #endif // TILELOOM_PASSES_TILE_PASSES_TD

@@ -1,16 +1,14 @@
 //===- InsertRings.cpp - From accesses to ownership ---------------------------------------===//
 //
-// In: a partitioned, still sequential kernel. Out: every tile that crosses roles lives in a buffer,
-// and travels along its rings: the loads of one role and the uses of another are between acquire
-// and release. Products are nv operations.
+// In: a partitioned, still sequential kernel. Out: every tile that crosses roles lives in a buffer, and travels along its rings: the loads of
+// one role and the uses of another are between acquire and release. Products are nv operations.
 //
-// A load and its uses are two tenures of one storage: the load role's, which begins with a full
-// overwrite, and the using role's, from the first use to the last. Loads with the same block and
-// the same users become views of one buffer: one barrier for both. A release names what completes
-// the use: `wgmma` after the wait of a product, `generic` for reads into registers.
+// A load and its uses are two tenures of one storage: the load role's, which begins with a full overwrite, and the using role's, from the
+// first use to the last. Loads with the same block and the same users become views of one buffer: one barrier for both. A release names
+// what completes the use: `wgmma` after the wait of a product, `generic` for reads into registers.
 //
-// An operand A that is loaded once for a loop of products moves to registers when they suffice: its
-// slot is then free for the next tile before the loop runs.
+// An operand A that is loaded once for a loop of products moves to registers when they suffice: its slot is then free for the next tile
+// before the loop runs. What the gather role only reads and writes (GatherCopies.h) is copied by cp.async.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -20,8 +18,11 @@
 #include "dialects/Tile/Tile.h"
 #include "dialects/Warp/Warp.h"
 #include "passes/Warp/CacheHints.h"
+#include "passes/Warp/GatherCopies.h"
+#include "passes/Warp/OperandStaging.h"
 #include "passes/Warp/Products.h"
 #include "passes/Warp/Projection.h"
+#include "passes/Warp/StorePieces.h"
 #include "tileloom/Schedule/Limits.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -90,25 +91,24 @@ void separateTranspositions(Value value) {
   }
 }
 
+/// The role that reads a tile to registers for `user`: that of an operand of a product that is
+/// computed from it (warp-partition gives such code one user), else the one with the sums.
+StringRef registerReader(Operation *user) {
+  if (isa<tile::ToSharedOp>(user))
+    return user->getAttrOfType<StringAttr>(inAttrName).getValue();
+  if (!user->hasAttr(inAttrName) && !user->getNumRegions())
+    for (Operation *next : user->getUsers())
+      if (registerReader(next) == gatherRole)
+        return gatherRole;
+  return mathRole;
+}
+
 /// Erases what is left of a load's transposed views.
 void eraseViews(Value value) {
   for (Operation *user : llvm::make_early_inc_range(value.getUsers())) {
     eraseViews(user->getResult(0));
     user->erase();
   }
-}
-
-/// Whether element-wise code leads from a product to `value`.
-bool dependsOnProduct(Value value) {
-  Operation *def = value.getDefiningOp();
-  if (!def)
-    return false;
-  if (isa<tile::DotOp>(def))
-    return true;
-  if (auto loop = dyn_cast<scf::ForOp>(def))
-    return dependsOnProduct(loop.getYieldedValues()[cast<OpResult>(value).getResultNumber()]);
-  return OpTrait::hasElementwiseMappableTraits(def) &&
-         llvm::any_of(def->getOperands(), dependsOnProduct);
 }
 
 class RingInserter {
@@ -120,15 +120,13 @@ public:
   LogicalResult run() {
     separateReaders();
     collect();
+    GatherCopies copies(function);
     for (Tenure &tenure : tenures) {
       declare(tenure);
-      produce(tenure);
+      produce(tenure, copies);
       consume(tenure);
     }
-    function.walk([&](Operation *op) {
-      if (isa<tile::StoreOp, tile::StoreReduceOp>(op) && dependsOnProduct(op->getOperand(0)))
-        fromProduct.insert(op);
-    });
+    DenseSet<Operation *> fromProduct = storesOfProducts(function);
     if (failed(products.lower()))
       return failure();
     for (Tenure &tenure : tenures)
@@ -137,38 +135,52 @@ public:
     for (Tenure &tenure : tenures)
       for (Operation *source : tenure.sources) {
         eraseViews(source->getResult(0));
+        SmallVector<Value> parts;
+        if (isStack(source))
+          llvm::append_range(parts, source->getOperands());
         source->erase();
+        for (Value part : parts)
+          part.getDefiningOp()->erase();
       }
-    return stores();
+    storeInPieces(function, fromProduct, tensorMemory);
+    return success();
   }
 
 private:
-  /// Where products are another role's than the code in registers, a tile that both use is loaded
-  /// for each: a slot has one reader, which says when it is free.
+  StringAttr readerOf(OpOperand &use) {
+    if (!readsSlot(use))
+      return builder.getStringAttr(registerReader(use.getOwner()));
+    Operation *user = use.getOwner();
+    while (isa<tile::TransOp>(user))
+      user = *user->getUsers().begin();
+    return tensorMemory ? products.roleOfUser(user) : builder.getStringAttr(mathRole);
+  }
+
+  /// A tile that several roles use is loaded for each: a slot has one reader, which says when it is
+  /// free.
   void separateReaders() {
     SmallVector<tile::LoadOp> loads;
     function.walk([&](tile::LoadOp load) { loads.push_back(load); });
     for (tile::LoadOp load : loads) {
       separateTranspositions(load.getResult());
-      SmallVector<OpOperand *> others;
-      size_t uses = 0;
-      for (OpOperand &use : load->getUses()) {
-        ++uses;
-        if (!readsSlot(use))
-          others.push_back(&use);
+      llvm::MapVector<StringAttr, SmallVector<OpOperand *>> readers;
+      for (OpOperand &use : load->getUses())
+        readers[readerOf(use)].push_back(&use);
+      for (auto &[reader, uses] : llvm::drop_begin(readers)) {
+        Operation *again = OpBuilder(load).clone(*load);
+        for (OpOperand *use : uses)
+          use->set(again->getResult(0));
       }
-      if (!tensorMemory || others.empty() || others.size() == uses)
-        continue;
-      Operation *again = OpBuilder(load).clone(*load);
-      for (OpOperand *use : others)
-        use->set(again->getResult(0));
     }
   }
 
   void collect() {
     SmallVector<Operation *> sources;
     function.walk([&](Operation *op) {
-      if (isa<tile::LoadOp, tile::ToSharedOp>(op))
+      if (isStack(op))
+        op->setAttr(inAttrName, roleOf(op->getOperand(0).getDefiningOp()));
+      bool part = isa<tile::LoadOp>(op) && op->hasOneUse() && isStack(*op->user_begin());
+      if (isStack(op) || (isa<tile::LoadOp, tile::ToSharedOp>(op) && !part))
         sources.push_back(op);
     });
     for (Operation *source : sources)
@@ -182,14 +194,12 @@ private:
     }
     SmallVector<Operation *> users;
     collectUsers(source->getResult(0), users);
-    OpOperand &use = *source->getUses().begin();
-    auto reader = tensorMemory && readsSlot(use) ? products.roleOfUser(users.front())
-                                                 : builder.getStringAttr(mathRole);
+    StringAttr reader = readerOf(*source->getUses().begin());
     for (Tenure &tenure : tenures) {
       Operation *first = tenure.sources.front();
-      bool same = first->getBlock() == source->getBlock() && first->getName() == source->getName() &&
-                  roleOf(first) == roleOf(source) && tenure.reader == reader &&
-                  tenure.users.size() == users.size() &&
+      bool same = first->getBlock() == source->getBlock() &&
+                  first->getName() == source->getName() && roleOf(first) == roleOf(source) &&
+                  tenure.reader == reader && tenure.users.size() == users.size() &&
                   std::is_permutation(users.begin(), users.end(), tenure.users.begin());
       if (same) {
         tenure.sources.push_back(source);
@@ -208,7 +218,8 @@ private:
     SmallVector<RankedTensorType> views;
     for (Operation *source : tenure.sources)
       views.push_back(cast<RankedTensorType>(source->getResult(0).getType()));
-    // warp-plan-buffers finds the depth. Replicas that write a tile for themselves each have their own.
+    // warp-plan-buffers finds the depth. Replicas that write a tile for themselves each have their
+    // own.
     auto type = BufferType::get(function.getContext(), 1, views, Space::Smem);
     Operation *first = tenure.sources.front();
     Location loc = first->getLoc();
@@ -220,7 +231,7 @@ private:
   }
 
   /// The writing role: a slot, the copies into it, and its hand-over when they have come.
-  void produce(Tenure &tenure) {
+  void produce(Tenure &tenure, const GatherCopies &copies) {
     Operation *first = tenure.sources.front(), *last = tenure.sources.back();
     StringAttr role = roleOf(first);
     builder.setInsertionPoint(first);
@@ -230,19 +241,56 @@ private:
     in(role, slot);
     auto schedule = function->getAttrOfType<tile::ScheduleAttr>(tile::scheduleAttrName);
     auto kind = ReleaseKind::Generic;
+    // A barrier counts copies or stores, not both.
+    bool copied = llvm::all_of(tenure.sources, [&](Operation *op) { return copies.takes(op); });
     for (auto [source, view] : llvm::zip(tenure.sources, slot.getViews())) {
       builder.setInsertionPoint(source);
-      if (auto load = dyn_cast<tile::LoadOp>(source)) {
-        in(role, nv::TmaLoadOp::create(builder, load.getLoc(), load.getDesc(),
-                                       load.getCoordinates(), view, Value(), Value(),
-                                       cacheHintOf(load, schedule), false));
+      if (copied) {
+        in(role, GatherCopies::create(builder, source, view));
+        kind = ReleaseKind::CpAsync;
+      } else if (auto load = dyn_cast<tile::LoadOp>(source)) {
+        copy(role, load, view, cacheHintOf(load, schedule));
         kind = ReleaseKind::Tma;
+      } else if (isStack(source)) {
+        int64_t row = 0;
+        for (Value part : source->getOperands()) {
+          auto load = part.getDefiningOp<tile::LoadOp>();
+          copy(role, load, rowsOf(view, row, load.getType().getDimSize(0)), cacheHintOf(load, schedule));
+          kind = ReleaseKind::Tma;
+          row += load.getType().getDimSize(0);
+        }
       } else {
         in(role, nv::LocalStoreOp::create(builder, source->getLoc(), source->getOperand(0), view));
       }
     }
     builder.setInsertionPointAfter(last);
     in(role, ReleaseOp::create(builder, loc, token, tenure.ready, kind));
+  }
+
+  /// A copy for each box: into all of the view, or one above the other into rows of it.
+  void copy(StringAttr role, tile::LoadOp load, Value view, nv::CacheHintAttr hint) {
+    Location loc = load.getLoc();
+    size_t rank = cast<tile::DescType>(load.getDesc().getType()).getShape().size(),
+           count = load.getCoordinates().size() / rank;
+    auto whole = cast<nv::MemDescType>(view.getType());
+    for (size_t box = 0; box < count; ++box) {
+      Value part = view;
+      if (count > 1) {
+        SmallVector<int64_t> shape(whole.getShape());
+        shape[0] /= count;
+        SmallVector<Value> offsets;
+        for (int64_t offset : {static_cast<int64_t>(box) * shape[0], INT64_C(0)}) {
+          offsets.push_back(arith::ConstantIntOp::create(builder, loc, offset, 32));
+          in(role, offsets.back().getDefiningOp());
+        }
+        auto type = nv::MemDescType::get(whole.getContext(), shape, whole.getElementType(),
+                                         whole.getLayout(), whole.getSpace());
+        part = in(role, nv::MemDescSliceOp::create(builder, loc, type, view, offsets));
+      }
+      in(role, nv::TmaLoadOp::create(builder, loc, load.getDesc(),
+                                     load.getCoordinates().slice(box * rank, rank), part, Value(),
+                                     Value(), hint, false));
+    }
   }
 
   /// The using role: the slot before the first use.
@@ -272,8 +320,7 @@ private:
         for (OpOperand &use : tile.getUses())
           others.push_back(&use);
       if (!others.empty()) {
-        auto value =
-            in(role, nv::LocalLoadOp::create(builder, source->getLoc(), tile.getType(), view));
+        auto value = in(role, nv::LocalLoadOp::create(builder, source->getLoc(), tile.getType(), view));
         for (OpOperand *use : others)
           use->set(value.getResult());
         read[tenure.token] = value;
@@ -299,7 +346,15 @@ private:
        ReleaseOp::create(builder, last->getLoc(), tenure.token, tenure.free, kind));
   }
 
-  LogicalResult stores();
+  Value rowsOf(Value view, int64_t first, int64_t rows) {
+    auto type = cast<nv::MemDescType>(view.getType());
+    SmallVector<int64_t> shape(type.getShape());
+    shape[0] = rows;
+    auto part = nv::MemDescType::get(type.getContext(), shape, type.getElementType(), type.getLayout(), type.getSpace());
+    SmallVector<Value> offsets(shape.size(), arith::ConstantIntOp::create(builder, view.getLoc(), 0, 32));
+    offsets[0] = arith::ConstantIntOp::create(builder, view.getLoc(), first, 32);
+    return nv::MemDescSliceOp::create(builder, view.getLoc(), part, view, offsets);
+  }
 
   SlotOp slotOf(Location loc, Value token, const Tenure &tenure) {
     SmallVector<Type> types;
@@ -319,69 +374,8 @@ private:
   OpBuilder builder;
   ProductLowering products;
   SmallVector<Tenure> tenures;
-  DenseSet<Operation *> fromProduct; // stores
   DenseMap<Value, Operation *> read; // token -> the read of its slot to registers
 };
-
-/// Results leave through shared memory in pieces of columns: one piece is written while the copy of
-/// the one before is read.
-LogicalResult RingInserter::stores() {
-  auto schedule = function->getAttrOfType<tile::ScheduleAttr>(tile::scheduleAttrName);
-  int64_t buffers = schedule ? schedule.integer("buffers").value_or(1) : 1;
-  DenseMap<Type, Value> rings; // of pieces
-  SmallVector<Operation *> ops;
-  function.walk([&](Operation *op) {
-    if (isa<tile::StoreOp, tile::StoreReduceOp>(op))
-      ops.push_back(op);
-  });
-  for (Operation *store : ops) {
-    Value whole = store->getOperand(0), target = store->getOperand(1);
-    StoreReduceAttr reduce;
-    if (auto combining = dyn_cast<tile::StoreReduceOp>(store))
-      reduce = StoreReduceAttr::get(function.getContext(),
-                                    static_cast<StoreReduce>(combining.getKind()));
-    auto type = cast<RankedTensorType>(whole.getType());
-    auto desc = cast<tile::DescType>(target.getType());
-    int64_t columns = type.getShape().back();
-    // Only the layouts of sums are known to come apart by columns without an exchange.
-    int64_t piece =
-        fromProduct.contains(store) ? pieceColumns(type, schedule, tensorMemory) : columns;
-    SmallVector<int64_t> shape(type.getShape());
-    shape.back() = piece;
-    auto pieceType = RankedTensorType::get(shape, type.getElementType());
-    Location loc = store->getLoc();
-    Value &ring = rings[pieceType];
-    if (!ring) {
-      builder.setInsertionPointToStart(&function.getBody().front());
-      auto type = BufferType::get(function.getContext(), buffers, {pieceType}, Space::Smem);
-      auto buffer = BufferOp::create(builder, loc, type, true);
-      ring = RingOp::create(builder, loc, RingType::get(function.getContext()), buffer, true,
-                            Scope::Cta);
-    }
-    builder.setInsertionPoint(store);
-    SmallVector<int64_t> box(desc.getShape());
-    box.back() = piece;
-    Value boxed = target;
-    if (piece != columns)
-      boxed = tile::ReboxOp::create(
-          builder, loc, tile::DescType::get(function.getContext(), box, desc.getElementType()),
-          boxed);
-    for (int64_t column = 0; column < columns; column += piece) {
-      SmallVector<Value> coordinates(store->getOperands().drop_front(2));
-      Value value = whole;
-      if (piece != columns) {
-        SmallVector<int64_t> offsets(type.getRank(), 0);
-        offsets.back() = column;
-        value = nv::ExtractOp::create(builder, loc, pieceType, value, offsets);
-        Value shift = arith::ConstantIntOp::create(builder, loc, column, 32);
-        coordinates.back() = arith::AddIOp::create(builder, loc, coordinates.back(), shift);
-      }
-      in(roleOf(store), StoreOp::create(builder, loc, value, boxed, coordinates, ring, reduce));
-    }
-    store->erase();
-  }
-  return success();
-}
 
 struct InsertRings : tileloom::warp::impl::WarpInsertRingsBase<InsertRings> {
   using WarpInsertRingsBase::WarpInsertRingsBase;

@@ -2,16 +2,21 @@
 //
 // The tensor core reads B, and on Blackwell both operands, from shared memory. TMA puts tiles that
 // are loaded through descriptors there; others are written by threads:
-// - what is computed from memory alone (pointers, masks, conversions) by a role of its own, `gather`,
+// - what is computed from memory alone (pointers, masks, conversions) by a role of its own,
+// `gather`,
 //   which runs ahead of the products as the load role does;
-// - what depends on products, copies or atomic results by `math`, which has these values. Of such
-//   operands only B: A goes to registers (Hopper) or tensor memory (Blackwell), which is shorter.
+// - what is computed from copies by that role too, if the cost model finds an iteration shorter
+//   (Schedule/Producers.h): Hopper's warps that multiply would compute between products, each all
+//   of B. Blackwell's are another role's, whose warps wait for the sums in any case;
+// - what depends on products or atomic results by `math`, which has these values. Of such operands
+//   only B: A goes to registers (Hopper) or tensor memory (Blackwell), which is shorter.
 //
 //===--------------------------------------------------------------------------------------===//
 
 #include "passes/Warp/OperandStaging.h"
 
 #include "passes/Warp/Projection.h"
+#include "tileloom/Schedule/Producers.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
@@ -19,20 +24,29 @@
 using namespace mlir;
 using namespace tileloom;
 
+bool tileloom::isStack(Operation *op) {
+  auto concat = dyn_cast<nv::ConcatOp>(op);
+  return concat && concat.getDim() == 0 && llvm::all_of(concat.getInputs(), [](Value input) {
+           return input.getDefiningOp<tile::LoadOp>() && input.hasOneUse();
+         });
+}
+
 bool tileloom::fitsTensorCore(tile::DotOp dot, bool tensorMemory) {
   auto a = cast<RankedTensorType>(dot.getA().getType());
   auto d = cast<RankedTensorType>(dot.getType());
   int64_t rows = d.getDimSize(0), columns = d.getDimSize(1);
   bool rowsFit = tensorMemory ? rows == 64 || rows == 128 : rows % 64 == 0;
+  if (isa<IntegerType>(d.getElementType()) && columns > 24 && columns % 16)
+    return false;
   return rowsFit && columns % (tensorMemory ? 16 : 8) == 0 && columns <= 256 &&
          a.getDimSize(1) * tile::elementBits(a.getElementType()) % 256 == 0;
 }
 
 namespace {
 
-/// Whether `value` follows from arguments and memory that the kernel only reads, so that any role
-/// can compute it.
-bool followsFromMemory(Value value) {
+/// Whether `value` follows from arguments and memory that the kernel only reads (and, with
+/// `copies`, from tiles that are copied), so that any role can compute it.
+bool followsFromMemory(Value value, bool copies = false) {
   SmallVector<Value> work{value};
   llvm::DenseSet<Value> seen;
   auto push = [&](Value next) {
@@ -64,7 +78,8 @@ bool followsFromMemory(Value value) {
     }
     Operation *def = next.getDefiningOp();
     unsigned index = cast<OpResult>(next).getResultNumber();
-    if (isa<tile::DotOp, tile::LoadOp, tile::AtomicOp, tile::ToSharedOp>(def))
+    if (isa<tile::DotOp, tile::AtomicOp, tile::ToSharedOp>(def) ||
+        (!copies && isa<tile::LoadOp>(def)))
       return false;
     if (auto loop = dyn_cast<scf::ForOp>(def)) {
       for (Value bound : {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()})
@@ -91,7 +106,14 @@ bool followsFromMemory(Value value) {
 
 class OperandStager {
 public:
-  explicit OperandStager(func::FuncOp function) : function(function) {}
+  OperandStager(func::FuncOp function, bool tensorMemory)
+      : function(function), tensorMemory(tensorMemory) {
+    if (auto schedule = function->getAttrOfType<tile::ScheduleAttr>(tile::scheduleAttrName)) {
+      replicas = schedule.integer("replicas").value_or(1);
+      takesTurns = schedule.word("use") == StringRef("pingpong");
+      wanted = schedule.word("operands").value_or("auto");
+    }
+  }
 
   bool run() {
     SmallVector<tile::DotOp> dots;
@@ -108,13 +130,15 @@ private:
     auto trans = value.getDefiningOp<tile::TransOp>();
     if (trans)
       source = trans.getSource();
-    if (source.getDefiningOp<tile::LoadOp>() || source.getDefiningOp<tile::ToSharedOp>())
+    Operation *def = source.getDefiningOp();
+    if (def && (isa<tile::LoadOp, tile::ToSharedOp>(def) || isStack(def)))
       return;
-    bool ahead = followsFromMemory(source);
+    bool ahead = followsFromMemory(source) || worthRole(dot, source, isB);
     if (!isB && !ahead)
       return;
     // Elements of 16 bits are read from either order of dimensions; others with K last only.
-    bool anyOrder = tile::elementBits(cast<RankedTensorType>(value.getType()).getElementType()) == 16;
+    bool anyOrder =
+        tile::elementBits(cast<RankedTensorType>(value.getType()).getElementType()) == 16;
     bool viewed = static_cast<bool>(trans); // the product sees the stored tile transposed
     if (!anyOrder && viewed != isB) {
       source = value;
@@ -124,6 +148,13 @@ private:
     }
     Value stored = toShared(source, ahead, dot.getLoc());
     operand.set(viewed ? transposed(stored) : stored);
+  }
+
+  bool worthRole(tile::DotOp dot, Value source, bool isB) const {
+    if (wanted == mathRole || !followsFromMemory(source, /*copies=*/true))
+      return false;
+    auto cost = schedule::producerCost(dot, source, isB, replicas, takesTurns);
+    return wanted == gatherRole ? cost.possible : !tensorMemory && cost.wantsRole();
   }
 
   static Value transposed(Value value) {
@@ -148,10 +179,15 @@ private:
   }
 
   func::FuncOp function;
+  bool tensorMemory, takesTurns = false;
+  int64_t replicas = 1;
+  StringRef wanted = "auto";
   llvm::DenseMap<Value, Value> staged;
   bool gathers = false;
 };
 
 } // namespace
 
-bool tileloom::stageOperands(func::FuncOp function) { return OperandStager(function).run(); }
+bool tileloom::stageOperands(func::FuncOp function, bool tensorMemory) {
+  return OperandStager(function, tensorMemory).run();
+}

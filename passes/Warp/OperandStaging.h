@@ -17,9 +17,13 @@ namespace tileloom {
 /// Whether the tensor core takes products of this shape from shared memory (wgmma, tcgen05).
 bool fitsTensorCore(tile::DotOp dot, bool tensorMemory);
 
+/// Whether an operation stacks loaded tiles for products to read: they are one tile in shared memory, which
+/// the copies fill part by part.
+bool isStack(mlir::Operation *op);
+
 /// Puts tile.to_shared, in their roles, where operands need it. Gives whether the gather role has
 /// any of them.
-bool stageOperands(mlir::func::FuncOp function);
+bool stageOperands(mlir::func::FuncOp function, bool tensorMemory);
 
 } // namespace tileloom
 

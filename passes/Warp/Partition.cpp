@@ -9,17 +9,21 @@
 // `load`.
 //   A kernel without them has enough bytes in flight from many CTAs an SM, and is not specialised,
 //   unless it has products;
-// - operands of products that are read through pointers are written to shared memory by threads that
+// - operands of products that are read through pointers are written to shared memory by threads
+// that
 //   run ahead, too: `gather` (OperandStaging.h);
-// - scalar counters that hand out values (an atomic whose result is used, without an order) are the load thread's too;
+// - scalar counters that hand out values (an atomic whose result is used, without an order) are the
+// load thread's too;
 // - Hopper's products write registers, so the warps that own the sums issue them, and do all that
 //   is done with the sums: `math`. Blackwell's are issued by one thread and write tensor memory:
-//   `mma` and `math`. Products too small for either, without copies, are mma.sync's in the one role.
+//   `mma` and `math`. Products too small for either, without copies, are mma.sync's in the one
+//   role.
 //
 //===--------------------------------------------------------------------------------------===//
 
 #include "passes/Warp/Passes.h"
 
+#include "dialects/NV/NV.h"
 #include "dialects/Tile/Tile.h"
 #include "dialects/Warp/Warp.h"
 #include "passes/Warp/OperandStaging.h"
@@ -39,8 +43,8 @@ using namespace tileloom;
 
 namespace {
 
-/// A counter: an addition to one element whose value before is asked for; only one thread may ask. What
-/// orders the whole program, or does something else, is done by the warps that do the rest.
+/// A counter: an addition to one element whose value before is asked for; only one thread may ask.
+/// What orders the whole program, or does something else, is done by the warps that do the rest.
 bool drawsScalar(Operation *op) {
   auto atomic = dyn_cast<tile::AtomicOp>(op);
   return atomic && !atomic->use_empty() && !isa<RankedTensorType>(atomic.getType()) &&
@@ -76,7 +80,11 @@ LogicalResult partition(func::FuncOp function, bool tensorMemory) {
   Builder builder(function.getContext());
   SmallVector<Attribute> names;
   auto name = [&](StringRef role) { return builder.getStringAttr(role); };
-  bool gathers = roles && stageOperands(function);
+  bool gathers = roles && stageOperands(function, tensorMemory);
+  if (!gathers && schedule && schedule.word("operands") == gatherRole)
+    return function.emitOpError(
+        "schedule: operands = \"gather\" expected an operand of a product that "
+        "is computed, but not from products, found none");
   if (roles) {
     names.push_back(name(mathRole));
     if (copies)
@@ -94,7 +102,7 @@ LogicalResult partition(func::FuncOp function, bool tensorMemory) {
       op->setAttr(inAttrName, name(loadRole));
     else if (isa<tile::DotOp>(op))
       op->setAttr(inAttrName, name(!roles ? mainRole : tensorMemory ? mmaRole : mathRole));
-    else if (isa<tile::StoreOp, tile::StoreReduceOp, tile::ScatterOp, tile::AtomicOp>(op))
+    else if (isa<tile::StoreOp, tile::StoreReduceOp, tile::ScatterOp, tile::AtomicOp, tile::LastArrivalOp, nv::StorePartialOp>(op))
       op->setAttr(inAttrName, name(roles ? mathRole : mainRole));
   });
   return success();

@@ -158,4 +158,22 @@ def WarpStageRole : Pass<"warp-stage-role"> {
     Option<"fraction", "fraction", "double", "0.25", "Share of the last row slot's work before the pinned wait">];
 }
 
+def WarpInvariantDivisions : Pass<"warp-invariant-divisions"> {
+  let summary = "Divide in loops by multiplying";
+  let description = [{
+    Unsigned 32-bit divisions and remainders by what a loop does not change become multiplications by a factor that one division before
+    the loop gives.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+def WarpTakeTurns : Pass<"warp-take-turns"> {
+  let summary = "Let replicas issue their products in turns";
+  let description = [{
+    In the loops of a role with replicas in which products overlap with other work: `warp.await` before the products that an
+    iteration issues, `warp.pass` after them.
+  }];
+  let dependentDialects = ["::tileloom::warp::WarpDialect"];
+}
+
 #endif // TILELOOM_PASSES_WARP_PASSES_TD

@@ -6,8 +6,9 @@
 // The loop's rings come first, all equally deep, up to the depth at which the copies' latency is
 // hidden several times. What is loaded once for a loop has one slot, and a second one where memory
 // is left: it hides the turn from tile to tile, as the next tile's copy need not wait for the last
-// product that reads this one's. A tile that a role writes for itself has two slots: one is written while a
-// product reads the other.
+// product that reads this one's. A tile that a role writes for itself has two slots: one is written
+// while a product reads the other. What only a tile's end uses lies over the rings where that makes
+// them deeper.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -16,9 +17,12 @@
 #include "dialects/NV/NV.h"
 #include "dialects/Tile/Tile.h"
 #include "dialects/Warp/Warp.h"
+#include "passes/Warp/EpilogueSharing.h"
 #include "passes/Warp/Projection.h"
 #include "passes/Warp/ValueRing.h"
 #include "tileloom/Analysis/AxisInfo.h"
+#include "tileloom/Analysis/Lifetimes.h"
+#include "tileloom/Analysis/StoragePlacer.h"
 #include "tileloom/Schedule/Limits.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -100,11 +104,17 @@ void giveReplicasSlots(func::FuncOp function) {
   });
 }
 
-/// Shared memory that exchanges between warps will take (nv-assign-scratch): tiles that change their shape, and
-/// tiles that are written through pointers in other pieces than a thread holds of them. A thread has a row of
-/// a tile from tensor memory, but pairs of columns of wgmma's sums: these are rearranged where 16 bytes of narrow elements can
-/// be written at once (nv-assign-layouts compares sectors).
-int64_t exchangeBytes(func::FuncOp function) {
+/// Shared memory that exchanges between warps will take (nv-assign-scratch): tiles that change
+/// their shape, and tiles that are written through pointers in other pieces than a thread holds of
+/// them. A thread has a row of a tile from tensor memory, but pairs of columns of wgmma's sums:
+/// these are rearranged where 16 bytes of narrow elements can be written at once (nv-assign-layouts
+/// compares sectors).
+struct Exchanges {
+  SmallVector<Operation *> ops;
+  int64_t bytes = 0;
+};
+
+Exchanges exchangesOf(func::FuncOp function) {
   bool tensorMemory = false, places = false;
   function.walk([&](BufferOp buffer) {
     tensorMemory |= buffer.getBuffer().getType().getSpace() == Space::Tmem;
@@ -122,53 +132,83 @@ int64_t exchangeBytes(func::FuncOp function) {
     int64_t bytes = std::max<int64_t>(8, type.getElementTypeBitWidth()) / 8;
     return scatter && bytes <= 2 &&
            bytes * facts->neighbours(scatter.getPointer(), scatter.getOffset(), scatter.getMask(),
-                                     type.getRank() - 1, bytes) == 16;
+                                     type.getRank() - 1, bytes) ==
+               16;
   };
-  int64_t total = 0;
+  Exchanges exchanges;
   function.walk([&](RoleOp role) {
     int64_t largest = 0;
     role.walk([&](Operation *op) {
       auto type = op->getNumOperands() ? dyn_cast<RankedTensorType>(op->getOperand(0).getType())
                                        : RankedTensorType();
-      if (type && type.getRank() > 1 && rearranged(op, type))
-        largest = std::max(largest, type.getNumElements() *
-                                        std::max<int64_t>(8, type.getElementTypeBitWidth()) / 8);
+      if (!type || type.getRank() < 2 || !rearranged(op, type))
+        return;
+      exchanges.ops.push_back(op);
+      largest = std::max(largest, type.getNumElements() *
+                                      std::max<int64_t>(8, type.getElementTypeBitWidth()) / 8);
     });
-    total += llvm::alignTo(largest, 1024) * role.getReplicas();
+    exchanges.bytes += llvm::alignTo(largest, 1024) * role.getReplicas();
   });
-  return total;
+  return exchanges;
 }
 
 LogicalResult planDepths(func::FuncOp function, tile::ScheduleAttr schedule) {
-  SmallVector<BufferOp> streams;
-  int64_t fixed = exchangeBytes(function), perStage = 0, replicas = 1;
+  SmallVector<BufferOp> streams, others;
+  Exchanges exchanges = exchangesOf(function);
+  int64_t fixed = exchanges.bytes, perStage = 0, replicas = 1;
   function.walk([&](RoleOp role) { replicas = std::max<int64_t>(replicas, role.getReplicas()); });
+  auto bytesOf = [&](BufferOp buffer) {
+    BufferType type = buffer.getBuffer().getType();
+    return slotBytes(type) * type.getDepth() * (buffer.getPerReplica() ? replicas : 1);
+  };
   function.walk([&](BufferOp buffer) {
     BufferType type = buffer.getBuffer().getType();
     if (type.getSpace() != Space::Smem)
       return;
     if (isValueBuffer(type)) {
       fixed += valueSlotBytes * type.getDepth();
-    } else if (loopsAround(buffer) > 0 && buffer.getPerReplica()) {
-      setDepth(buffer, 2);
-      fixed += slotBytes(type) * 2 * replicas;
-    } else if (loopsAround(buffer) > 0) {
+    } else if (loopsAround(buffer) > 0 && !buffer.getPerReplica()) {
       streams.push_back(buffer);
       perStage += slotBytes(type);
     } else {
-      fixed += slotBytes(type) * type.getDepth() * (buffer.getPerReplica() ? replicas : 1);
+      if (loopsAround(buffer) > 0)
+        setDepth(buffer, 2);
+      others.push_back(buffer);
+      fixed += bytesOf(buffer);
     }
   });
   if (streams.empty())
     return success();
-  int64_t fit = (sharedBytes - fixed) / perStage;
-  int64_t depth = std::min(fit, deepestRing), asked = 0;
+  int64_t asked = 0;
   for (BufferOp buffer : streams)
     asked = std::max(asked, stagesAsked(buffer));
-  if (asked) // a wish, not a must
-    depth = std::min(depth, asked);
-  if (std::optional<int64_t> stages = schedule ? schedule.integer("stages") : std::nullopt)
-    depth = *stages;
+  auto wanted = [&](int64_t fit) {
+    if (std::optional<int64_t> stages = schedule ? schedule.integer("stages") : std::nullopt)
+      return *stages;
+    int64_t depth = std::min(fit, streams.size() > 1 ? deepestOfSeveral : deepestRing);
+    return asked ? std::min(depth, asked) : depth; // a wish, not a must
+  };
+  auto setDepths = [&](int64_t depth) {
+    for (BufferOp buffer : streams)
+      setDepth(buffer, depth);
+  };
+  int64_t fit = (sharedBytes - fixed) / perStage, depth = wanted(fit);
+
+  // What a tile's end alone uses may lie over the streams, if that makes them deeper.
+  EpilogueSharing sharing(function, streams, others, exchanges.ops);
+  int64_t late = sharing.lateExchanges() ? exchanges.bytes : 0;
+  for (BufferOp buffer : sharing.lateBuffers())
+    late += bytesOf(buffer);
+  int64_t fitShared = fixed > sharedBytes ? 0 : (sharedBytes - fixed + late) / perStage,
+          deeper = wanted(fitShared);
+  if (late > 0 && deeper <= fitShared && deeper > 0 && (deeper > depth || depth > fit)) {
+    setDepths(deeper);
+    if (sharing.arrange()) {
+      fixed -= std::min(late, deeper * perStage);
+      fit = fitShared;
+      depth = deeper;
+    }
+  }
   if (depth > fit || depth < 1)
     return function.emitOpError("shared memory: need ")
            << fixed + perStage * std::max<int64_t>(depth, 1) << " bytes, have " << sharedBytes
@@ -176,8 +216,7 @@ LogicalResult planDepths(func::FuncOp function, tile::ScheduleAttr schedule) {
            << " for the rest; "
            << (fit > 0 ? std::to_string(fit) + " stages would fit"
                        : std::string("use smaller tiles"));
-  for (BufferOp buffer : streams)
-    setDepth(buffer, depth);
+  setDepths(depth);
   int64_t left = sharedBytes - fixed - perStage * depth;
   function.walk([&](BufferOp buffer) {
     BufferType type = buffer.getBuffer().getType();
@@ -192,43 +231,69 @@ LogicalResult planDepths(func::FuncOp function, tile::ScheduleAttr schedule) {
   return success();
 }
 
+int64_t columnsOf(BufferType type) {
+  RankedTensorType view = type.getViews()[0];
+  return view.getDimSize(1) * view.getElementTypeBitWidth() / 32;
+}
+
+/// Columns that `buffers` take where those that are never used at the same time share.
+int64_t packedColumns(func::FuncOp function, ArrayRef<BufferOp> buffers) {
+  Lifetimes lifetimes;
+  function.walk([&](SpecializeOp specialize) { lifetimes = findLifetimes(specialize, {}); });
+  SmallVector<std::pair<int64_t, int64_t>> sizes; // largest first, as nv-allocate-tensor-memory
+  for (BufferOp buffer : buffers) {
+    BufferType type = buffer.getBuffer().getType();
+    auto number = llvm::find(lifetimes.storages, buffer) - lifetimes.storages.begin();
+    bool known = number < static_cast<int64_t>(lifetimes.storages.size());
+    sizes.push_back({-columnsOf(type) * type.getDepth(), known ? number : -1});
+  }
+  llvm::sort(sizes);
+  StoragePlacer placer(lifetimes.apart);
+  for (auto [size, number] : sizes)
+    placer.place(number, -size, 4);
+  return placer.end();
+}
+
 /// Accumulators that a whole tile adds to get a second slot if tensor memory has room: the next
 /// tile's products then run beside this one's epilogue.
 LogicalResult planTensorMemory(func::FuncOp function) {
   constexpr int64_t columnsOfSM = tensorMemoryColumns;
-  SmallVector<BufferOp> accumulators;
+  SmallVector<BufferOp> all, accumulators;
   int64_t columns = 0;
-  auto width = [](BufferType type) {
-    RankedTensorType view = type.getViews()[0];
-    return view.getDimSize(1) * view.getElementTypeBitWidth() / 32;
-  };
   function.walk([&](BufferOp buffer) {
     BufferType type = buffer.getBuffer().getType();
     if (type.getSpace() != Space::Tmem)
       return;
-    columns += width(type) * type.getDepth();
+    columns += columnsOf(type) * type.getDepth();
+    all.push_back(buffer);
     if (loopsAround(buffer) == 0)
       accumulators.push_back(buffer);
   });
-  if (columns > columnsOfSM)
+  if (columns > columnsOfSM) {
+    if (packedColumns(function, all) <= columnsOfSM)
+      return success();
     return function.emitOpError("tensor memory: need ")
            << columns << " columns, have " << columnsOfSM << "; use smaller tiles";
+  }
   for (BufferOp buffer : accumulators) {
     BufferType type = buffer.getBuffer().getType();
-    if (columns + width(type) > columnsOfSM)
+    if (columns + columnsOf(type) > columnsOfSM)
       continue;
-    columns += width(type);
+    columns += columnsOf(type);
     setDepth(buffer, 2);
   }
   return success();
 }
 
 /// The registers of an SM, shared so that the roles with products have what they can use. The role
-/// that gathers operands holds what it has in flight.
+/// that gathers operands holds what it has in flight. What remains is the narrow roles': 24 are few
+/// for the addresses of several operands, and of no use to others.
 void planRegisters(func::FuncOp function, tile::ScheduleAttr schedule) {
   SmallVector<RoleOp> wide, narrow, gathering;
   function.walk([&](RoleOp role) {
-    (role.getSymName() == gatherRole ? gathering : role.getWarps() >= 4 ? wide : narrow)
+    (role.getSymName() == gatherRole ? gathering
+     : role.getWarps() >= 4          ? wide
+                                     : narrow)
         .push_back(role);
   });
   if ((narrow.empty() && gathering.empty()) || wide.empty())
@@ -240,18 +305,18 @@ void planRegisters(func::FuncOp function, tile::ScheduleAttr schedule) {
   int64_t least = narrowRegisters;
   for (RoleOp role : narrow)
     role.walk([&](nv::Tcgen05MmaOp) { least = issuerRegisters; });
-  int64_t budget = wideRegisters(groups, least);
+  int64_t budget = wideRegisters(groups, least), gather = 0;
   for (RoleOp role : gathering) {
-    auto [others, own] = gatherRegisters(groups, narrow.empty() ? 0 : least);
-    budget = others;
-    role.setRegisters(own);
+    std::tie(budget, gather) = gatherRegisters(groups, narrow.empty() ? 0 : least);
+    role.setRegisters(gather);
   }
   if (schedule)
     budget = schedule.integer("registers").value_or(budget);
   for (RoleOp role : wide)
     role.setRegisters(budget);
+  int64_t left = registersAtLaunch(groups + 1 + !gathering.empty()) - groups * budget - gather;
   for (RoleOp role : narrow)
-    role.setRegisters(least);
+    role.setRegisters(std::clamp(left / 8 * 8, least, mostRegisters));
 }
 
 struct PlanBuffers : tileloom::warp::impl::WarpPlanBuffersBase<PlanBuffers> {

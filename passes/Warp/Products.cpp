@@ -78,11 +78,11 @@ bool ProductLowering::operandInRegisters(tile::LoadOp load) {
   if (!product || load.getType().getElementTypeBitWidth() != 16)
     return false;
   // What the loop holds at once: sums, operands made in registers, this one. Address arithmetic
-  // and row state take about 35 of the 240 that a thread can have.
-  int64_t available = 205;
-  int64_t held = 0;
+  // and row state take about 35 of what a thread has.
   auto schedule = function->getAttrOfType<tile::ScheduleAttr>(tile::scheduleAttrName);
   int64_t replicas = schedule ? schedule.integer("replicas").value_or(1) : 1;
+  int64_t available = schedule::wideRegisters(replicas) - 35;
+  int64_t held = 0;
   if (schedule && schedule.word("use") == StringRef("pingpong"))
     replicas = 1;
   product->getParentOp()->walk([&](tile::DotOp dot) {
@@ -130,6 +130,9 @@ LogicalResult ProductLowering::lowerToWgmma(tile::DotOp dot) {
   if (b.getDimSize(1) % 8 || b.getDimSize(1) > 256)
     return dot.emitOpError("columns: expected a multiple of 8 up to 256, found ")
            << b.getDimSize(1);
+  if (b.getElementType().isInteger(8) && b.getDimSize(1) > 24 && b.getDimSize(1) % 16)
+    return dot.emitOpError("columns: expected 8, 16, 24 or a multiple of 16 for integers, found ")
+           << b.getDimSize(1);
   FailureOr<Value> right = memoryOf(builder, dot.getB());
   if (failed(right))
     return dot.emitOpError(
@@ -138,7 +141,7 @@ LogicalResult ProductLowering::lowerToWgmma(tile::DotOp dot) {
   Value leftValue = succeeded(left) ? *left : dot.getA();
   StringAttr role = roleOfUser(dot);
   auto product = nv::WgmmaOp::create(builder, loc, dot.getType(), leftValue, *right, dot.getAcc(),
-                                     dot.getUseAcc());
+                                     dot.getUseAcc(), /*satfinite=*/false);
   auto wait = nv::WgmmaWaitOp::create(builder, loc, TypeRange{dot.getType()},
                                       ValueRange{product.getResult()}, Value(),
                                       builder.getI64IntegerAttr(0));

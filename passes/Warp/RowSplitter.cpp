@@ -11,12 +11,11 @@
 
 #include "dialects/NV/NV.h"
 #include "dialects/Tile/Tile.h"
+#include "passes/Warp/RowCopies.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/Builders.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -25,21 +24,30 @@ using namespace tileloom::warp;
 
 namespace {
 
-/// Whether an operation's result is the same whatever slice of it is wanted: each use can have a
-/// copy of its own.
-bool isAdaptable(Operation *op) {
-  return isa<nv::SplatOp, nv::IndexOp, ub::PoisonOp>(op) ||
-         (isa<arith::ConstantOp>(op) && matchPattern(op, m_Constant<SplatElementsAttr>(nullptr)));
-}
-
 class RowSplitter {
+  /// The dimension of a box that dimension `dim` of the tile is, or the first of those that are one in the
+  /// tile.
+  static size_t placeInBox(ArrayRef<int64_t> box, ArrayRef<int64_t> tile, int64_t dim) {
+    size_t place = 0;
+    int64_t units = static_cast<int64_t>(box.size()) - static_cast<int64_t>(tile.size());
+    for (int64_t own = 0; place < box.size(); ++own) {
+      for (; place + 1 < box.size() && box[place] == 1 && (units > 0 || tile[own] != 1); ++place)
+        --units;
+      if (own == dim)
+        break;
+      int64_t rows = box[place++];
+      while (place < box.size() && rows < tile[own])
+        rows *= box[place++];
+    }
+    return place;
+  }
+
 public:
   RowSplitter(RoleOp role, int64_t replicas) : role(role), replicas(replicas) {}
 
   /// Finds what every replica has of each value; false if the rows cannot be told apart.
   bool analyse() {
-    separateReductions();
-    separateAdaptable();
+    separateRows(role);
     role.walk([&](nv::WgmmaOp product) { set(product.getResult(), 0, product); });
     follow();
     // Every replica writes its rows of a result that has nothing to do with the products.
@@ -77,69 +85,6 @@ private:
   void follow() {
     while (!work.empty() && !refused)
       visit(work.pop_back_val());
-  }
-
-  /// A reduction of what does not depend on the products (flags of the rows, read from memory) is
-  /// done whole by every replica: it gets a copy of its source for itself.
-  void separateReductions() {
-    role.walk([&](nv::ReduceOp reduce) {
-      if (isRecomputable(reduce.getSource())) {
-        IRMapping copies;
-        OpBuilder builder(reduce);
-        reduce.getSourceMutable().assign(recompute(builder, reduce.getSource(), copies));
-      }
-    });
-  }
-
-  static bool isRecomputable(Value value) {
-    if (!isa<RankedTensorType>(value.getType()))
-      return true;
-    Operation *def = value.getDefiningOp();
-    if (!def || def->getNumResults() != 1)
-      return false;
-    bool simple = isAdaptable(def) || OpTrait::hasElementwiseMappableTraits(def) ||
-                  isa<nv::BroadcastOp, tile::GatherOp>(def);
-    return simple && llvm::all_of(def->getOperands(), isRecomputable);
-  }
-
-  static Value recompute(OpBuilder &builder, Value value, IRMapping &copies) {
-    if (!isa<RankedTensorType>(value.getType()))
-      return value;
-    if (Value copy = copies.lookupOrNull(value))
-      return copy;
-    Operation *def = value.getDefiningOp();
-    for (Value operand : def->getOperands())
-      recompute(builder, operand, copies);
-    return builder.clone(*def, copies)->getResult(0);
-  }
-
-  /// A splat, an index or a constant that several values are computed from may be wanted in several
-  /// slices.
-  void separateAdaptable() {
-    SmallVector<Operation *> ops;
-    role.walk([&](Operation *op) {
-      if (op->getNumResults() == 1 && isa<RankedTensorType>(op->getResult(0).getType()) &&
-          isAdaptable(op))
-        ops.push_back(op);
-    });
-    for (Operation *op : ops)
-      for (OpOperand &use : llvm::make_early_inc_range(op->getUses())) {
-        if (op->hasOneUse())
-          break;
-        OpBuilder builder(op);
-        use.set(builder.clone(*op)->getResult(0));
-      }
-    // Constants outside of the role are shared with nobody else that matters.
-    role.walk([&](Operation *op) {
-      for (OpOperand &use : op->getOpOperands()) {
-        Operation *def = use.get().getDefiningOp();
-        if (!def || role->isAncestor(def) || !isa<RankedTensorType>(use.get().getType()) ||
-            !isAdaptable(def))
-          continue;
-        OpBuilder builder(op);
-        use.set(builder.clone(*def)->getResult(0));
-      }
-    });
   }
 
   void set(Value value, int64_t dim, Operation *because) {
@@ -234,8 +179,20 @@ private:
       set(trans.getSource() == value ? trans.getResult() : trans.getSource(), 1 - dim, op);
       return;
     }
-    if (isa<StoreOp>(op))
+    if (auto store = dyn_cast<StoreOp>(op)) {
+      ArrayRef<int64_t> box = cast<tile::DescType>(store.getDesc().getType()).getShape();
+      auto type = cast<RankedTensorType>(store.getValue().getType());
+      int64_t extent = box[placeInBox(box, type.getShape(), dim)];
+      if (extent % replicas)
+        refuse(op, "expected a multiple of " + Twine(replicas) + " in its box, found " + Twine(extent));
       return;
+    }
+    if (isa<nv::StorePartialOp>(op))
+      return;
+    if (auto sum = dyn_cast<nv::SumPartialsOp>(op)) {
+      set(sum.getLike(), dim, op);
+      return set(sum.getResult(), dim, op);
+    }
     bool together = OpTrait::hasElementwiseMappableTraits(op) ||
                     isa<nv::WgmmaWaitOp, nv::ConcatOp, nv::GlobalLoadOp, nv::GlobalStoreOp,
                         nv::LocalLoadOp, tile::GatherOp, tile::ScatterOp, tile::AtomicOp>(op);
@@ -309,7 +266,25 @@ private:
       }
     } else if (auto store = dyn_cast<StoreOp>(op)) {
       adaptStore(store);
+    } else if (auto partial = dyn_cast<nv::StorePartialOp>(op)) {
+      partial.getPointerMutable().assign(ownPart(builder, partial.getPointer(), partial.getValue()));
+    } else if (auto sum = dyn_cast<nv::SumPartialsOp>(op)) {
+      sum.getPointerMutable().assign(ownPart(builder, sum.getPointer(), sum.getResult()));
+    } else if (auto arrival = dyn_cast<tile::LastArrivalOp>(op)) {
+      arrival.getIndexMutable().assign(
+          arith::AddIOp::create(builder, loc, arrival.getIndex(), index->getResult(0)));
     }
+  }
+
+  /// Where this replica's rows of a tile begin that lies in memory replica by replica.
+  Value ownPart(OpBuilder &builder, Value pointer, Value rows) {
+    Location loc = pointer.getLoc();
+    auto type = cast<RankedTensorType>(rows.getType());
+    Value bytes = arith::ConstantIntOp::create(
+        builder, loc, type.getNumElements() * type.getElementTypeBitWidth() / 8, 32);
+    Value offset = arith::MulIOp::create(builder, loc, index->getResult(0), bytes);
+    return arith::AddIOp::create(builder, loc, pointer,
+                                 arith::ExtUIOp::create(builder, loc, builder.getI64Type(), offset));
   }
 
   Value rowsOf(OpBuilder &builder, Value view, int64_t rows, int64_t dim = 0) {
@@ -331,18 +306,8 @@ private:
     int64_t dim = slices.lookup(store.getValue());
     auto desc = cast<tile::DescType>(store.getDesc().getType());
     SmallVector<int64_t> box(desc.getShape());
-    // The dim-th extent that the tile keeps.
-    size_t place = 0;
     auto type = cast<RankedTensorType>(store.getValue().getType());
-    int64_t units = static_cast<int64_t>(box.size()) - type.getRank();
-    for (int64_t seen = -1; place < box.size(); ++place) {
-      if (box[place] == 1 && units > 0) {
-        --units;
-        continue;
-      }
-      if (++seen == dim)
-        break;
-    }
+    size_t place = placeInBox(box, type.getShape(), dim);
     OpBuilder builder(store);
     Value first = begin(box[place]);
     box[place] /= replicas;

@@ -49,7 +49,9 @@ bool isSum(Value value) {
   if (auto loop = value.getDefiningOp<scf::ForOp>())
     return isSum(cast<scf::YieldOp>(loop.getBody()->getTerminator())
                      .getOperand(cast<OpResult>(value).getResultNumber()));
-  return isa_and_nonnull<nv::WgmmaOp, nv::WgmmaWaitOp, nv::TmemLoadOp>(value.getDefiningOp());
+  if (auto concat = value.getDefiningOp<nv::ConcatOp>())
+    return llvm::all_of(concat.getInputs(), isSum);
+  return isa_and_nonnull<nv::WgmmaOp, nv::WgmmaWaitOp, nv::TmemLoadOp, nv::SumPartialsOp>(value.getDefiningOp());
 }
 
 class Slicer {
@@ -97,10 +99,8 @@ private:
 
   /// Columns of a slice: 32-bit values of each sum, as that is what is computed with.
   int64_t columnsOf(RankedTensorType type, int64_t sums) const {
-    int64_t columns = type.getDimSize(1);
-    while (type.getDimSize(0) * columns * sums > registers * threads && columns % (2 * columnUnit) == 0)
-      columns /= 2;
-    return columns;
+    int64_t fit = registers * threads / (type.getDimSize(0) * sums) / columnUnit * columnUnit;
+    return std::clamp(fit, columnUnit, type.getDimSize(1));
   }
 
   void rewrite(Operation *sink) {
@@ -121,11 +121,12 @@ private:
       return;
     SmallVector<Value> slices;
     for (int64_t column = 0; column < type.getDimSize(1); column += columns) {
-      Value slice = of(builder, whole, column, columns);
+      int64_t own = std::min(columns, type.getDimSize(1) - column); // the last one may be narrower
+      Value slice = of(builder, whole, column, own);
       if (reduce) {
         Type part = reduce.getType();
         if (reduce.getDim() == 0)
-          part = RankedTensorType::get({columns}, type.getElementType());
+          part = RankedTensorType::get({own}, type.getElementType());
         slice = nv::ReduceOp::create(builder, sink->getLoc(), part, reduce.getKind(), slice, reduce.getDim(),
                                      reduce.getChains(), Value());
         if (reduce.getDim() == 1 && !slices.empty()) {
@@ -194,6 +195,15 @@ private:
         extract && llvm::all_of(extract.getOffsets().drop_back(), [](int64_t at) { return at == 0; }) &&
         extract.getSource().getType().getShape().drop_back() == type.getShape().drop_back())
       return of(builder, extract.getSource(), column + extract.getOffsets().back(), columns);
+    if (auto concat = dyn_cast_or_null<nv::ConcatOp>(def); concat && concat.getDim() == uint64_t(rank - 1)) {
+      int64_t first = 0;
+      for (Value input : concat.getInputs()) {
+        int64_t own = cast<RankedTensorType>(input.getType()).getShape().back();
+        if (column >= first && column + columns <= first + own)
+          return of(builder, input, column - first, columns);
+        first += own;
+      }
+    }
     if (isElementwise(def) && def->getBlock() == &block && !isSum(value)) {
       SmallVector<Value> operands;
       for (Value operand : def->getOperands())

@@ -6,6 +6,9 @@
 // consecutive loops with the masks (before, after) and without (between), which hand their
 // carried values on.
 //
+// A limit that differs from row to row and is no position, but grows along the rows (chunks of positions),
+// is bounded by that of the first or the last row.
+//
 // Comparisons that stay are rewritten to compare positions with scalars.
 //
 // The range comes from interval arithmetic on the comparison's two sides; its ends are computed at
@@ -77,6 +80,57 @@ bool isScalarOutside(Value value, scf::ForOp loop) {
   return value.getType().isInteger(32) && !loop.getRegion().isAncestor(value.getParentRegion());
 }
 
+/// Whether elements of a tile of one dimension do not get smaller along it. Multiples: x / c * c does not
+/// where x does not, whatever c is.
+bool isNonDecreasing(Value tile) {
+  Operation *op = tile.getDefiningOp();
+  if (isa_and_nonnull<nv::IndexOp, nv::SplatOp, arith::ConstantOp>(op))
+    return true;
+  if (isa_and_nonnull<arith::AddIOp, arith::MaxSIOp, arith::MinSIOp>(op))
+    return isNonDecreasing(op->getOperand(0)) && isNonDecreasing(op->getOperand(1));
+  auto multiple = dyn_cast_or_null<arith::MulIOp>(op);
+  auto quotient = multiple ? multiple.getLhs().getDefiningOp<arith::DivSIOp>() : arith::DivSIOp();
+  auto divisor = quotient ? quotient.getRhs().getDefiningOp<nv::SplatOp>() : nv::SplatOp(),
+       factor = quotient ? multiple.getRhs().getDefiningOp<nv::SplatOp>() : nv::SplatOp();
+  return divisor && factor && divisor.getValue() == factor.getValue() &&
+         isNonDecreasing(quotient.getLhs());
+}
+
+/// An element of such a tile, computed for itself.
+Value elementOf(OpBuilder &builder, Value tile, int64_t element) {
+  Operation *op = tile.getDefiningOp();
+  if (isa<nv::IndexOp>(op))
+    return arith::ConstantIntOp::create(builder, op->getLoc(), element, 32);
+  if (auto splat = dyn_cast<nv::SplatOp>(op))
+    return splat.getValue();
+  DenseIntElementsAttr dense;
+  if (matchPattern(op, m_Constant(&dense)))
+    return dense.isSplat() ? arith::ConstantIntOp::create(builder, op->getLoc(),
+                                                          dense.getSplatValue<APInt>().getSExtValue(), 32)
+                                 .getResult()
+                           : Value();
+  Value left = elementOf(builder, op->getOperand(0), element),
+        right = left ? elementOf(builder, op->getOperand(1), element) : Value();
+  if (!right)
+    return {};
+  OperationState state(op->getLoc(), op->getName(), ValueRange{left, right}, TypeRange{left.getType()});
+  return builder.create(state)->getResult(0);
+}
+
+/// Bounds tiles of a form that grow along their one dimension by their first or last element.
+void boundByElements(LinearForm &form, scf::ForOp loop) {
+  for (auto [term, coefficient] : form.list()) {
+    auto type = dyn_cast<RankedTensorType>(term.value.getType());
+    if (!type || type.getRank() != 1 || !type.getElementType().isInteger(32) || term.position() ||
+        loop.getRegion().isAncestor(term.value.getParentRegion()) || !isNonDecreasing(term.value))
+      continue;
+    OpBuilder builder(loop);
+    int64_t element = coefficient > 0 ? 0 : type.getDimSize(0) - 1;
+    if (Value bound = elementOf(builder, term.value, element))
+      form.substitute(term, LinearForm::of(bound));
+  }
+}
+
 std::optional<Mask> maskOf(arith::SelectOp select, scf::ForOp loop) {
   Mask mask{select, {}};
   SmallVector<LinearForm> forms;
@@ -84,6 +138,7 @@ std::optional<Mask> maskOf(arith::SelectOp select, scf::ForOp loop) {
       !conjuncts(select.getCondition(), forms))
     return std::nullopt;
   for (LinearForm &form : forms) {
+    boundByElements(form, loop);
     std::optional<LinearForm> least = schedule::leastOverElements(form);
     if (!least)
       return std::nullopt;
@@ -137,15 +192,21 @@ void simplify(arith::CmpIOp compare) {
   }
   if (!below && !above)
     return;
+  // As `position < extent`, whose divisibility makes accesses wide, not `position <= extent - 1`; but
+  // one is not added to a limit that the program gives, which may be the largest number.
+  using Predicate = arith::CmpIPredicate;
   LinearForm bound = below ? rest : LinearForm().add(rest, -1);
-  // As `position < extent`, whose divisibility makes accesses wide, not `position <= extent - 1`.
-  if (below)
-    bound.constant += 1;
+  bool strict = llvm::is_contained({Predicate::slt, Predicate::sgt}, compare.getPredicate()) ||
+                (below ? bound.constant < 0 : bound.constant > 0);
+  if (strict)
+    bound.constant += below ? 1 : -1;
   Value limit =
       nv::SplatOp::create(builder, loc, type, materialise(builder, loc, bound));
   if (below && above)
     limit = arith::AddIOp::create(builder, loc, above, limit);
-  auto predicate = below ? arith::CmpIPredicate::slt : arith::CmpIPredicate::sge;
+  Predicate predicate = below    ? strict ? Predicate::slt : Predicate::sle
+                        : strict ? Predicate::sgt
+                                 : Predicate::sge;
   Value result = arith::CmpIOp::create(builder, loc, predicate,
                                        below ? below : above, limit);
   compare.replaceAllUsesWith(result);

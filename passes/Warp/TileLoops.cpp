@@ -59,7 +59,9 @@ void tileloom::placeTile(ForEachTileOp tileLoop, Value tile, TileMath &math) {
     Value index = math.divu(tile, perGroup);
     Value first = math.mul(index, group);
     Value rest = math.sub(tile, math.mul(index, perGroup));
-    Value rows = math.minu(math.sub(tileLoop.getM(), first), group);
+    // One of two numbers that are the same for all tiles, so that no division is left.
+    Value whole = math.notAbove(math.add(first, group), tileLoop.getM());
+    Value rows = math.select(whole, group, math.remu(tileLoop.getM(), group));
     j = math.divu(rest, rows);
     i = math.add(first, math.sub(rest, math.mul(j, rows)));
   }

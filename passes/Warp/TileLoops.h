@@ -30,8 +30,14 @@ struct TileMath {
   mlir::Value divu(mlir::Value a, mlir::Value b) {
     return mlir::arith::DivUIOp::create(builder, loc, a, b);
   }
-  mlir::Value minu(mlir::Value a, mlir::Value b) {
-    return mlir::arith::MinUIOp::create(builder, loc, a, b);
+  mlir::Value remu(mlir::Value a, mlir::Value b) {
+    return mlir::arith::RemUIOp::create(builder, loc, a, b);
+  }
+  mlir::Value notAbove(mlir::Value a, mlir::Value b) {
+    return mlir::arith::CmpIOp::create(builder, loc, mlir::arith::CmpIPredicate::ule, a, b);
+  }
+  mlir::Value select(mlir::Value condition, mlir::Value a, mlir::Value b) {
+    return mlir::arith::SelectOp::create(builder, loc, condition, a, b);
   }
   mlir::Value maxs(mlir::Value a, mlir::Value b) {
     return mlir::arith::MaxSIOp::create(builder, loc, a, b);

@@ -31,7 +31,7 @@ class Prediction(ctypes.Structure):
     _fields_ = [("microseconds", ctypes.c_double), ("tiles", ctypes.c_double), ("waves", ctypes.c_double),
                 ("product_clocks", ctypes.c_double), ("copy_clocks", ctypes.c_double), ("other_clocks", ctypes.c_double),
                 ("turn_clocks", ctypes.c_double), ("bytes", ctypes.c_double), ("stages", ctypes.c_int64), ("raster", ctypes.c_int64),
-                ("keep", ctypes.c_int64), ("reason", ctypes.c_char * 160)]
+                ("keep", ctypes.c_int64), ("split", ctypes.c_int64), ("reason", ctypes.c_char * 160)]
 
 
 def predict(text, target, schedule, values):
@@ -90,6 +90,8 @@ def completed(prediction, own, schedule):
         own = {**own, "raster": prediction.raster}
     if prediction.keep and "keep" not in (schedule or {}):
         own = {**own, "keep": _KEEP[prediction.keep]}
+    if prediction.split > 1 and "split" not in (schedule or {}):
+        own = {**own, "split": prediction.split}
     return own
 
 

@@ -86,6 +86,17 @@ class Element:
 as_element = Element
 
 
+class Described:
+    """The memory of an array as a tensor of another shape, for a tensor argument of a recipe. address: of its first element, on the host; strides in
+    elements. It may reach beyond the array, as long as no copy does."""
+
+    def __init__(self, array, address, shape, strides, element=None):
+        if isinstance(array, Element):
+            array, element = array.array, array.element
+        self.array, self.address, self.shape, self.strides = array, address, tuple(shape), tuple(strides)
+        self.element = element or _element_name(array)
+
+
 class TensorMap:
     """A tensor map parameter over a whole array: dimensions reversed, box innermost first."""
 
@@ -303,6 +314,12 @@ def _bind(kernel, value, spec, a, buffers):
     if isinstance(a, Element):
         a, element = a.array, a.element
     value.device = library.HOST
+    if isinstance(a, Described):
+        value.kind, value.element, value.rank = library.TENSOR, elements.NUMBER[a.element], len(a.shape)
+        for i, (extent, step) in enumerate(zip(a.shape, a.strides)):
+            value.shape[i], value.strides[i] = extent, step
+        value.value = kernel._buffer(a.array, spec.get("name", "argument"), buffers) + a.address - a.array.__array_interface__["data"][0]
+        return
     if hasattr(a, "__array_interface__") and getattr(a, "ndim", 0):
         value.kind = library.TENSOR if spec["kind"] == "tensor" else library.POINTER
         value.element = elements.NUMBER[element or _element_name(a)]

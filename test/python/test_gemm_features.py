@@ -50,6 +50,22 @@ def test_bias_and_activation(activation, target):
     assert error(out, ACTIVATIONS[activation](wide(a) @ wide(b) + wide(bias))) < 4e-3
 
 
+@pytest.mark.parametrize("activation, limit", [("gelu", 7e-7), ("gelu_tanh", 1.6e-5)])
+def test_gelu_is_as_close_as_it_says(activation, limit):
+    """On the values themselves: products with one, stored in float32. Its tail vanishes, and NaN and infinities stay what they are."""
+    x = np.zeros((1024, 8), np.float32)
+    x[:, 0] = np.linspace(-12, 12, 1024)
+    x = x.astype(BF16)
+    x[:4, 0] = [-np.inf, np.inf, np.nan, -300]
+    ones = np.zeros((8, 8), BF16)
+    ones[0] = 1
+    out = kernels.gemm(x, ones, activation=activation, out_dtype=tl.float32)
+    found = out[:, 0].astype(np.float64)
+    assert found[1] == np.inf and np.isnan(found[2]) and abs(found[3]) < 1e-29
+    wanted = ACTIVATIONS[activation](wide(x[4:, 0]))
+    assert np.abs(found[4:] - wanted).max() < limit
+
+
 def test_relu_keeps_nan():
     a, b = np.full((64, 64), np.nan, BF16), np.ones((64, 64), BF16)
     assert np.isnan(wide(kernels.gemm(a, b.T, activation="relu"))).all()

@@ -155,7 +155,7 @@ def test_large_negative_scores():
     k = -np.full((1, 128, 1, 128), 1880).astype(BF16)
     k[0, :, 0, 0] += rng.integers(0, 4, 128).astype(BF16)
     v = rng.standard_normal((1, 128, 1, 128)).astype(BF16)
-    out, lse = kernels.attention(q, k, v, scale=2.0**-20)
+    out, lse = kernels.attention(q, k, v, softmax_scale=2.0**-20)
     wanted, wanted_lse = attention_in_fp64(q, k, v, False, 2.0**-20)
     assert error(out, wanted) < 5e-3 and np.abs(lse - wanted_lse).max() < 1e-2
 

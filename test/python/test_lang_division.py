@@ -75,3 +75,25 @@ def test_refused():
 
     with pytest.raises(tl.CompilationError, match=r"tl.div_rn of .* and .*: needed tensors of float32 or float64"):
         integers[(1,)](np.zeros(32, np.float32), 32)
+
+
+@tl.jit
+def divide_in_loop(x, divisor, quotient, rest, n):
+    d = tl.load(divisor)
+    for i in range(n):
+        a = tl.load(x + i)
+        tl.store(quotient + i, a // d)
+        tl.store(rest + i, a % d)
+
+
+@pytest.mark.parametrize("divisor", [1, 2, 3, 7, 10, 641, 65535, 65536, 65537, 2**31 - 1, 2**31, 2**31 + 1, 2**32 - 2, 2**32 - 1])
+def test_unsigned_division_in_a_loop(divisor):
+    """By what the loop does not change: a multiplication, and exact for all numbers (warp-invariant-divisions)."""
+    rng = np.random.default_rng(divisor)
+    near = [k * divisor + off for k in (0, 1, 2, 3, (2**32 - 1) // divisor) for off in (-1, 0, 1)]
+    x = np.array([v for v in near if 0 <= v < 2**32] + [2**31 - 1, 2**31, 2**32 - 1] + list(rng.integers(0, 2**32, 60)), np.uint32)
+    quotient, rest = np.zeros_like(x), np.zeros_like(x)
+    divide_in_loop[(1,)](x, np.array([divisor], np.uint32), quotient, rest, len(x))
+    assert (quotient == x // np.uint32(divisor)).all() and (rest == x % np.uint32(divisor)).all()
+    program = divide_in_loop.compile(signature={"x": "*u32", "divisor": "*u32", "quotient": "*u32", "rest": "*u32", "n": "i32"})
+    assert program.ptx.count("div.u32") == 1 and "rem.u32" not in program.ptx

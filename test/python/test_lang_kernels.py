@@ -123,9 +123,9 @@ def test_attention_refuses():
     def refused(message, *arguments, **more):
         with pytest.raises(tl.ArgumentError, match=message):
             kernels.attention(*arguments, **more)
-    refused("attention: 'q' has head dimension 80; needed 64, 128 or 256", *(np.zeros((1, 64, 4, 80), BF16),) * 3)
+    refused("attention: 'q' has head dimension 264; needed 1 to 256", *(np.zeros((1, 64, 4, 264), BF16),) * 3)
     refused("attention: 'k' has 3 heads; needed a divisor of the 4 heads of 'q'", q, q[:, :, :3], q[:, :, :3])
-    refused("attention: 'scale' is -1.0; needed a number above 0", q, q, q, scale=-1)
+    refused("attention: 'softmax_scale' is -1.0; needed a number above 0", q, q, q, softmax_scale=-1.0)
     refused(r"attention: 'v' has shape \[1, 32, 4, 64\]; needed \[1, 64, 4, 64\]", q, q, q[:, :32])
     refused("attention: 'q' has shape .*; needed four dimensions", q[0], q, q)
 

@@ -120,15 +120,43 @@ def computed(a: tl.view, b: tl.view, s, c: tl.view, BM: tl.constexpr, BN: tl.con
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("m, n, k, bm", [(64, 64, 64, 64), (200, 136, 200, 128)])
-def test_second_operand_made_in_registers(target, m, n, k, bm):
+@pytest.mark.parametrize("m, n, k, bm, operands", [(64, 64, 64, 64, "math"), (200, 136, 200, 128, "math"), (64, 64, 64, 64, "gather"),
+                                                   (200, 136, 200, 128, "gather"), (200, 136, 200, 192, "auto")])
+def test_second_operand_made_in_registers(target, m, n, k, bm, operands):
     rng = np.random.default_rng(k)
     a, b = rng.standard_normal((m, k)).astype(BF16), rng.standard_normal((n, k)).astype(BF16)
     s = rng.random(n).astype(np.float32)
     c = np.full((m, n), np.nan, np.float32)
-    computed(a, b, s, c, BM=bm, BN=64, BK=64, target=target)
+    if target == "sm_100a" and bm == 192:
+        pytest.skip("no product of 192 rows")
+    computed(a, b, s, c, BM=bm, BN=64, BK=64, target=target, schedule={"operands": operands})
     wanted = a.astype(np.float64) @ (b.astype(np.float64) * s[:, None]).astype(np.float32).astype(BF16).astype(np.float64).T
     assert close(c, wanted)
+
+
+@tl.jit
+def weighted(x: tl.view, s, out: tl.view, K, BM: tl.constexpr, BK: tl.constexpr):
+    """X diag(s) X^T: one tile is both operands, one of them scaled."""
+    M = x.shape[0]
+    for m, n in tl.tiles((M, BM), (M, BM)):
+        acc = tl.zeros((BM, BM), tl.float32)
+        for k in tl.range(0, K, BK):
+            scale = tl.load(s + k + tl.arange(0, BK), k + tl.arange(0, BK) < K, other=0.0)
+            left = (x.load([m, k], [BM, BK]).to(tl.float32) * scale[None, :]).to(tl.bfloat16)
+            acc = tl.dot(left, x.load([n, k], [BM, BK]).T, acc)
+        out.store([m, n], acc)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("m, k, bm", [(64, 0, 64), (64, 64, 64), (200, 200, 128)])
+@pytest.mark.parametrize("operands", ["math", "gather"])
+def test_first_operand_made_in_registers(target, m, k, bm, operands):
+    rng = np.random.default_rng(m + k)
+    x, s = rng.standard_normal((m, max(k, 8))).astype(BF16), rng.random(max(k, 1)).astype(np.float32)
+    out = np.full((m, m), np.nan, np.float32)
+    weighted(x, s, out, k, BM=bm, BK=64, target=target, schedule={"operands": operands})
+    left = (x[:, :k].astype(np.float32) * s[:k]).astype(BF16).astype(np.float64)
+    assert close(out, left @ x[:, :k].astype(np.float64).T)
 
 
 @tl.jit
@@ -237,3 +265,75 @@ def wrong_format(x):
 
 def test_wrong_format():
     refused(wrong_format, "tl.dot_scaled: rhs_format is 'e3m2'; needed one of e4m3, e5m2, bf16, fp16, e2m1", "tl.dot_scaled(", {"x": "*fp8e4nv"})
+
+
+@tl.jit
+def typed(a: tl.view, b: tl.view, c: tl.view, OUT: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    (M, K), N = a.shape, b.shape[0]
+    for m, n in tl.tiles((M, BM), (N, BN)):
+        acc = tl.zeros((BM, BN), OUT)
+        for k in tl.range(0, K, BK):
+            acc = tl.dot(a.load([m, k], [BM, BK]), b.load([n, k], [BN, BK]).T, acc, out_dtype=OUT)
+        c.store([m, n], acc)
+
+
+@tl.jit
+def typed_pointers(a, b, c, M, N, K, OUT: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    rows, columns, ks = tl.program_id(0) * BM + tl.arange(0, BM), tl.program_id(1) * BN + tl.arange(0, BN), tl.arange(0, BK)
+    acc = tl.zeros((BM, BN), OUT)
+    for k in range(0, K, BK):
+        x = tl.load(a + rows[:, None] * K + (k + ks)[None, :], (rows < M)[:, None] & (k + ks < K)[None, :], other=0)
+        y = tl.load(b + columns[None, :] * K + (k + ks)[:, None], (columns < N)[None, :] & (k + ks < K)[:, None], other=0)
+        acc = tl.dot(x, y, acc, out_dtype=OUT)
+    tl.store(c + rows[:, None] * N + columns[None, :], acc, (rows < M)[:, None] & (columns < N)[None, :])
+
+
+SHAPES = [(64, 64, 64, (64, 64, 64)), (200, 144, 176, (128, 128, 64)), (136, 272, 0, (128, 256, 64)), (16, 32, 96, (64, 32, 32))]
+
+
+def integers(m, n, k):
+    rng = np.random.default_rng(m + n + k)
+    a, b = rng.integers(-128, 128, (m, k), np.int8), rng.integers(-128, 128, (n, k), np.int8)
+    return a, b, np.full((m, n), -7, np.int32), a.astype(np.int64) @ b.astype(np.int64).T
+
+
+@pytest.mark.parametrize("m, n, k, tiles", SHAPES)
+def test_integers(m, n, k, tiles):
+    a, b, c, wanted = integers(m, n, k)
+    typed(a, b, c, OUT=tl.int32, BM=tiles[0], BN=tiles[1], BK=tiles[2])
+    assert (c == wanted).all()
+    assert "wgmma.mma_async.sync.aligned.m64n%dk32.s32.s8.s8" % tiles[1] in typed.compile(
+        a, b, c, OUT=tl.int32, BM=tiles[0], BN=tiles[1], BK=tiles[2]).ptx
+
+
+@pytest.mark.parametrize("tiles", [(128, 128, 64), (16, 64, 32), (64, 40, 32)])
+def test_integers_through_pointers(tiles):
+    """Large tiles by wgmma; 16 rows, and 40 columns, which wgmma does not have for integers, by mma.sync."""
+    m, n, k = 150, 90, 200
+    a, b, c, wanted = integers(m, n, k)
+    typed_pointers[(tl.cdiv(m, tiles[0]), tl.cdiv(n, tiles[1]))](a, b, c, m, n, k, OUT=tl.int32, BM=tiles[0], BN=tiles[1], BK=tiles[2])
+    assert (c == wanted).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float16, E4M3, ml_dtypes.float8_e5m2])
+@pytest.mark.parametrize("m, n, k, tiles", SHAPES)
+def test_sums_in_half_precision(dtype, m, n, k, tiles):
+    rng = np.random.default_rng(k)
+    a, b = ((rng.standard_normal(shape) / 4).astype(dtype) for shape in ((m, k), (n, k)))
+    c = np.full((m, n), np.nan, np.float16)
+    typed(a, b, c, OUT=tl.float16, BM=tiles[0], BN=tiles[1], BK=tiles[2])
+    assert close(c, a.astype(np.float64) @ b.astype(np.float64).T, 5e-3)
+
+
+def test_small_sums_in_half_precision():
+    rng = np.random.default_rng(0)
+    a, b = (rng.standard_normal(shape).astype(np.float16) for shape in ((40, 72), (50, 72)))
+    c = np.full((40, 50), np.nan, np.float16)
+    typed_pointers[(3, 2)](a, b, c, 40, 50, 72, OUT=tl.float16, BM=16, BN=32, BK=16)
+    assert close(c, a.astype(np.float64) @ b.astype(np.float64).T, 5e-3)
+
+
+def test_refused_sums():
+    for operands, out, needed in [("bf16", tl.float16, "needed float32"), ("f16", tl.int32, "needed float32 or float16")]:
+        signature = {"a": f"*{operands}", "b": f"*{operands}", "c": "*f32", "M": "i32", "N": "i32", "K": "i32"}
+        refused(typed_pointers, needed, "tl.dot", signature, OUT=out, BM=64, BN=64, BK=64)

@@ -155,21 +155,6 @@ def test_swizzle(group):
 # Errors -----------------------------------------------------------------------------------------
 
 @tl.jit
-def difference(a, b):
-    return a - b
-
-
-@tl.jit
-def by_difference(x):
-    tl.reduce(tl.load(x + tl.arange(0, 16)), 0, difference)
-
-
-def test_other_functions():
-    refused(by_difference, "tl.reduce: combine_fn 'difference' does something else than one combination; needed a + b, a * b, max or min of its two "
-            "arguments", "tl.reduce(", {"x": "*f32"})
-
-
-@tl.jit
 def split_of_three(x):
     tl.split(tl.load(x + tl.arange(0, 16)))
 

@@ -85,3 +85,22 @@ def test_arithmetic(case):
         a, b = (t[m:m + 64].astype(np.float64) for t in (x, y))
         wanted = expected(case, a, b, m)
         assert np.abs(out[m:m + 64] - wanted).max() <= 3e-6 * np.abs(wanted).max(), case
+
+
+@tl.jit
+def compare_places(out, limit, N: tl.constexpr):
+    at = tl.arange(0, N)
+    x = tl.load(limit)
+    value = (at < x).to(tl.int32) + 2 * (at <= x).to(tl.int32) + 4 * (at > x).to(tl.int32) + 8 * (at >= x).to(tl.int32)
+    value += 16 * (at == x).to(tl.int32) + 32 * (at != x).to(tl.int32) + 64 * (x < at).to(tl.int32) + 128 * (x >= at).to(tl.int32)
+    tl.store(out + at, value)
+
+
+@pytest.mark.parametrize("limit", [-2**31, -2**31 + 1, -2**31 + 300, -1, 0, 1, 77, 255, 256, 2**31 - 1])
+def test_places_against_all_numbers(limit):
+    """Places are compared by what a limit is beyond a thread's own: near the ends of int32 that has to saturate."""
+    out = np.full(256, -1, np.int32)
+    compare_places[(1,)](out, np.array([limit], np.int32), 256)
+    at = np.arange(256, dtype=np.int64)
+    tests = (at < limit, at <= limit, at > limit, at >= limit, at == limit, at != limit, limit < at, limit >= at)
+    assert (out == sum(test * 2**bit for bit, test in enumerate(tests))).all()

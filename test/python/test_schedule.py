@@ -40,7 +40,17 @@ def test_more_work_takes_longer():
     times = [gemm(4096, 4096, k).microseconds for k in (0, 512, 1024, 4096, 8192)]
     assert times == sorted(times) and times[-1] > 1.8 * times[-2]
     assert gemm(128, 256, 512).microseconds < gemm(132 * 128, 256, 512).microseconds * 1.2, "one wave"
-    assert gemm(133 * 128, 256, 8192).microseconds > 1.6 * gemm(132 * 128, 256, 8192).microseconds, "two waves"
+    two = gemm(133 * 128, 256, 8192, split=1).microseconds
+    assert two > 1.6 * gemm(132 * 128, 256, 8192, split=1).microseconds, "two waves"
+    assert gemm(133 * 128, 256, 8192).microseconds < 0.97 * two, "slices of K fill the second"
+
+
+def test_slices():
+    few = gemm(128, 512, 65536)
+    assert few.split > 8 and few.microseconds < gemm(128, 512, 65536, split=1).microseconds / 4
+    assert gemm(4096, 4096, 4096).split == 1
+    assert gemm(128, 512, 65536, split=4).split == 4
+    assert b"split: expected a loop that carries sums" in predict("attention", (), split=2).reason
 
 
 def test_refusals():
@@ -128,6 +138,17 @@ def test_streams_are_kept_apart():
 def test_rows_that_split_lines_take_longer():
     values = lambda pitch: (pitch, pitch, None, 4096, 4096, 1024)  # noqa: E731
     assert predict("gemm", values(2064)).microseconds > 1.2 * predict("gemm", values(2048)).microseconds
+
+
+def test_narrow_rows_take_longer():
+    """B by rows: its tile has rows of BN, in which 176 columns are eleven rows of 32 bytes and 192 three of 128."""
+    a, b, c = (sim.Element(np.empty(shape, np.uint16), "bf16") for shape in ((4096, 4096), (4096, 4096), (4096, 4096)))
+
+    def clocks(by_rows, width):
+        line = gemm_kernel.explain(a, b, c, TRANS_B=by_rows, BM=128, BN=width, BK=64, schedule={"use": "cooperative"}).split("\n")[1]
+        return float(line.split()[6]) / float(line.split()[2])
+    assert clocks(False, 176) == pytest.approx(clocks(False, 192), rel=0.1)
+    assert clocks(True, 176) > 2 * clocks(True, 192) > 1.9 * clocks(False, 192)
 
 
 def test_tiles_of_unequal_work_take_no_turns():

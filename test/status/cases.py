@@ -6,11 +6,14 @@ size of real work, so that what is assembled is also what the host would choose 
 
 import math
 import os
+import sys
 
 import ml_dtypes
 import numpy as np
 
-from tileloom import kernels
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "python"))
+from attention_reference import alibi, alibi_numpy, batch as attention_reference, sequence  # noqa: E402
+from tileloom import kernels  # noqa: E402
 
 BF16 = ml_dtypes.bfloat16
 PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "programs", "tile")
@@ -257,6 +260,73 @@ def attention(run, large, d, causal=False, heads=1, groups=1, keys=200):
         return []
     wanted, wanted_lse = attention_in_fp64(q, k, v, causal)
     return [(o, wanted, 5e-3), (lse, wanted_lse, 1e-4)]
+
+
+@case("attention", "float8, causal", causal=True, dtype=ml_dtypes.float8_e4m3fn, tolerance=0.025)
+@case("attention", "score_mod", score_mod=alibi)
+@case("attention", "softcap, sinks, causal", softcap=20.0, sinks=True, causal=True)
+@case("attention", "chunks, causal", attention_chunk=100, causal=True)
+@case("attention", "window", window=(100, 30))
+@case("attention", "D 192 and 128, causal", d=192, e=128, causal=True)
+@case("attention", "D 96, float16", d=96, e=96, dtype=np.float16)
+def attention_arguments(run, large, d=128, e=128, dtype=BF16, tolerance=5e-3, sinks=False, score_mod=None, **options):
+    b, s, t, h, g = (4, 4096, 4096, 16, 4) if large else (1, 200, 264, 4, 2)
+    q, k, v = (values(shape, large, dtype, seed) for seed, shape in enumerate(((b, s, h, d), (b, t, g, d), (b, t, g, e))))
+    o, lse = poison((b, s, h, e), large, BF16 if dtype is ml_dtypes.float8_e4m3fn else dtype), poison((b, h, s), large, np.float32)
+    own, reference = dict(options), dict(options)
+    if sinks:
+        own["sinks"] = reference["sinks"] = np.linspace(-1, 1, h, dtype=np.float32)
+    if score_mod is not None:
+        slopes = np.linspace(0, 0.1, h, dtype=np.float32)
+        own.update(score_mod=score_mod, mod_arguments=(slopes,))
+        reference["score"] = alibi_numpy(slopes)
+    run.kernel(kernels.attention, q, k, v, o, lse=lse, **own)
+    if large:
+        return []
+    wanted, wanted_lse = attention_reference(q, k, v, **reference)
+    return [(o, wanted, tolerance), (lse, wanted_lse, 1e-3)]
+
+
+@case("attention_varlen", "causal, unused rows are NaN", causal=True)
+@case("attention_varlen", "D 128")
+def attention_varlen(run, large, causal=False, d=128):
+    lengths = [4096] * 4 if large else [70, 1, 140]
+    h, g = (16, 4) if large else (4, 2)
+    starts = np.cumsum([0, *lengths]).astype(np.int32)
+    used = np.array([n - n // 4 for n in lengths], np.int32)
+    q, k, v = (values((sum(lengths), heads, d), large, seed=seed) for seed, heads in enumerate((h, g, g)))
+    o, lse = poison(q.shape, large), poison((h, len(q)), large, np.float32)
+    for tensor in () if large else (k, v):
+        for b, n in enumerate(used):
+            tensor[starts[b] + n:starts[b + 1]] = np.nan
+    run.kernel(kernels.attention_varlen, q, k, v, o, lse=lse, cu_seqlens_q=starts, cu_seqlens_k=starts, seqused_k=used, max_seqlen_q=max(lengths), causal=causal)
+    if large:
+        return []
+    wanted = [sequence(q[i:i + n], k[i:i + m], v[i:i + m], causal=causal) for i, n, m in zip(starts, lengths, used)]
+    return [(o, np.concatenate([out for out, _ in wanted]), 5e-3), (np.where(np.isinf(lse), 0, lse), np.nan_to_num(np.concatenate([lse for _, lse in wanted], 1), neginf=0), 1e-3)]
+
+
+@case("attention_kvcache", "three parts of the keys", splits=3)
+@case("attention_kvcache", "pages of 16", page=16)
+@case("attention_kvcache", "pages of 3", page=3)
+@case("attention_kvcache", "grouped heads")
+def attention_kvcache(run, large, page=None, splits=1, d=128):
+    b, t, h, g = (32, 8190 if page == 3 else 8192, 64, 8) if large else (3, 192, 14, 2)
+    lengths = np.full(b, t, np.int32) if large else np.array([150, 1, 192], np.int32)
+    q, k, v = (values(shape, large, seed=seed) for seed, shape in enumerate(((b, 1, h, d), (b, t, g, d), (b, t, g, d))))
+    o, lse = poison(q.shape, large), poison((b, h, 1), large, np.float32)
+    for i, n in enumerate(() if large else lengths):
+        k[i, n:], v[i, n:] = np.nan, np.nan
+    caches, more = (k, v), {}
+    if page:
+        order = np.random.default_rng(0).permutation(b * t // page).astype(np.int32)
+        more["page_table"] = order.reshape(b, -1)
+        caches = [tensor.reshape(-1, page, g, d)[np.argsort(order)] if not large else tensor.reshape(-1, page, g, d) for tensor in (k, v)]
+    run.kernel(kernels.attention_kvcache, q, *caches, o, lse=lse, cache_seqlens=lengths, num_splits=splits, **more)
+    if large:
+        return []
+    wanted = [sequence(q[i], k[i, :n], v[i, :n]) for i, n in enumerate(lengths)]
+    return [(o, np.stack([out for out, _ in wanted]), 5e-3), (lse, np.stack([lse for _, lse in wanted]), 1e-3)]
 
 
 @case("grouped_gemm_contiguous", "rows sorted by group, padding")

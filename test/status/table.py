@@ -107,13 +107,11 @@ class DeviceRun:
             array[...] = tensor.cpu().numpy()
 
     def _launch(self, function, arguments, keywords):
-        def place(value):
-            return self._tensor(value) if hasattr(value, "flags") else value
-        placed = [place(value) for value in arguments], {name: place(value) for name, value in keywords.items()}
-        function(*placed[0], **placed[1])
-        for value, tensor in zip((*arguments, *keywords.values()), (*placed[0], *placed[1].values())):
-            if hasattr(value, "flags"):
-                self._fetch(value, tensor)
+        arrays = {id(value): value for value in (*arguments, *keywords.values()) if hasattr(value, "flags")}
+        tensors = {name: self._tensor(array) for name, array in arrays.items()}  # one for an array that is passed twice
+        function(*(tensors.get(id(value), value) for value in arguments), **{name: tensors.get(id(value), value) for name, value in keywords.items()})
+        for name, array in arrays.items():
+            self._fetch(array, tensors[name])
 
     def tile(self, name, *arguments):
         from cases import PROGRAMS

@@ -55,6 +55,8 @@ llvm::Expected<int64_t> scratchBytes(mlir::Operation *op);
 /// The scratch that an operation was given, as an operand; null if it takes none.
 mlir::MutableOperandRange scratchOperand(mlir::Operation *op);
 bool takesScratch(mlir::Operation *op);
+/// Whether an operation that takes scratch puts a whole tile there, and not partial results only.
+bool exchangesTile(mlir::Operation *op);
 
 } // namespace tileloom
 

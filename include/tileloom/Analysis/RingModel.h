@@ -13,6 +13,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
+#include <utility>
 #include <vector>
 
 namespace tileloom::rings {
@@ -28,12 +30,18 @@ struct Step {
   int32_t phase;
   /// The caller's name for the operation that made the step.
   int32_t site;
+  /// Arrive: every thread of the agent has come as far. Wait: they meet. Only findOverlaps asks.
+  bool whole = false;
+  /// Arrive: made by the hardware when all asynchronous work that the agent has issued before is done
+  /// (tcgen05.commit, cp.async.mbarrier.arrive).
+  bool commit = false;
 };
 
 /// One replica of a role in one CTA.
 struct Agent {
   int32_t role = 0, replica = 0, cta = 0;
   std::vector<Step> steps;
+  bool singleThread = false;
 };
 
 /// One mbarrier: the slot of a ring, or the turn of a replica.
@@ -52,12 +60,23 @@ struct Barrier {
 struct Tenure {
   int32_t storage, agent, begin, end;
   int32_t ring, round;
+  int32_t touched = -1; ///< the first step after what the first access to the slot knows of; -1: begin + 1
+  bool later = false;   ///< ends when its arrival's phase completes, not with the arrival
+  bool written = false; ///< by ordinary stores, which no proxy fence follows
+  bool filled = false;  ///< written by the async proxy
+};
+
+/// Storage that an agent uses between two of its steps and nobody hands over (scratch), by ordinary
+/// reads and writes.
+struct Use {
+  int32_t storage, agent, step; ///< `step` is the first after it
 };
 
 struct Model {
   std::vector<Barrier> barriers;
   std::vector<Agent> agents;
   std::vector<Tenure> tenures;
+  std::vector<Use> uses;
 };
 
 /// A step of an agent.
@@ -91,6 +110,15 @@ struct Fault {
 /// Decides, for all interleavings at once, whether the model can go wrong. `steps` counts the steps
 /// executed.
 Fault checkCausality(const Model &model, size_t *steps = nullptr);
+
+/// Finds the groups of storage that must not have the same bytes: some interleaving lets a use of one
+/// begin before it knows that a use of the other has ended, or an asynchronous write follow ordinary
+/// ones without a fence. `groups` has the group of each storage (-1: none), `tensorMemory` says which
+/// groups lie there: only pairs in the same memory are compared. Adds to `overlaps`, and
+/// does not look at pairs that are in it. The model is one that checkCausality finds right, in one CTA.
+void findOverlaps(const Model &model, const std::vector<int32_t> &groups,
+                  const std::vector<bool> &tensorMemory,
+                  std::set<std::pair<int32_t, int32_t>> &overlaps);
 
 struct Exploration {
   Fault fault;

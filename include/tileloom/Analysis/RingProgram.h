@@ -25,6 +25,8 @@ struct RingInfo {
   int32_t depth = 1, instances = 1;
   bool released = false;
   bool shared = false; ///< scope cluster or pair: a release arrives in every CTA that acquires
+  bool tensorMemory = false;
+  bool storeEngine = false; ///< its slots are counted by the store engine's groups, not an mbarrier
   llvm::SmallVector<int32_t> acquirers, releasers; ///< roles
   int32_t firstBarrier = 0;
 };
@@ -39,6 +41,7 @@ struct RoleInfo {
   mutable warp::RoleOp op;
   int32_t replicas = 1;
   bool leader = false; ///< runs in CTA 0 of the cluster only
+  bool singleThread = false;
   llvm::SmallDenseSet<int32_t>
       alternating; ///< rings whose slots the replicas take by turns of tiles
 };
@@ -51,11 +54,15 @@ struct TraceFault {
   std::string note;
 };
 
+/// Operations that use storage of their replica alone, and which: storages are numbered from 0.
+using PrivateStorage = llvm::DenseMap<mlir::Operation *, int32_t>;
+
 class RingProgram {
 public:
   /// Collects rings and roles. Fails with diagnostics if the rings of a buffer cannot form a cycle
   /// with one start.
-  static mlir::FailureOr<RingProgram> get(warp::SpecializeOp specialize);
+  static mlir::FailureOr<RingProgram> get(warp::SpecializeOp specialize,
+                                          const PrivateStorage &uses = PrivateStorage());
 
   /// Runs every agent with the given scalars. `fault` is set if a role's own order is wrong;
   /// `truncated` if an agent makes more than `maxSteps` steps.
@@ -78,6 +85,12 @@ public:
   /// For operations that touch a slot through a view: the tokens that gave the views.
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value, 2>> touches;
   llvm::SmallVector<mlir::Operation *> touchers; ///< the keys of `touches`, in order
+  PrivateStorage privateStorage;
+  int32_t slots = 0, mostReplicas = 1; ///< storages of rings; the most replicas of a role
+  /// The number in a model of private storage.
+  int32_t storageOf(int32_t number, int32_t replica, int32_t cta) const {
+    return slots + (number * mostReplicas + replica) * ctas + cta;
+  }
   /// The operations of each block that tracing has to look at.
   llvm::DenseMap<mlir::Block *, llvm::SmallVector<mlir::Operation *, 4>> relevant;
 

@@ -20,6 +20,10 @@ bool isSingleThreadRole(warp::RoleOp role);
 /// by its kind.
 int64_t arrivalsOf(warp::ReleaseOp release);
 
+/// Whether a ring needs no mbarrier: one role alone acquires and releases it, by `bulk_read` only, so
+/// that the store engine's own groups count its slots.
+bool countedByStoreEngine(warp::RingOp ring);
+
 /// Attribute of a role: the first of its warps in the CTA (nv-assign-warps).
 inline constexpr llvm::StringLiteral firstWarpAttrName = "nv.first_warp";
 /// Unit attribute of an acquire whose replicas take the slots in turn: each slot is then used by
@@ -41,8 +45,10 @@ inline constexpr llvm::StringLiteral equalAttrName = "nv.equal";
 /// On kernels: the extents of the grid, as recipe expressions (docs/recipe.md).
 inline constexpr llvm::StringLiteral gridAttrName = "nv.grid";
 
-/// On arguments that the runtime gives and not the user: bytes of a zeroed workspace.
+/// On arguments that the runtime gives and not the user: bytes of a workspace, as a recipe expression. It
+/// starts zeroed, and kernels leave it so, unless it has the unit attribute `nv.unset`.
 inline constexpr llvm::StringLiteral workspaceAttrName = "nv.workspace";
+inline constexpr llvm::StringLiteral unsetAttrName = "nv.unset";
 
 /// CTAs that a kernel's launch wants on each SM at once (1 without a launch attribute).
 int64_t ctasPerSm(mlir::Operation *function);

@@ -24,9 +24,13 @@ llvm::Expected<Grid> computeGrid(const Recipe &recipe, Arguments arguments, int3
 /// Writes the 128 bytes of a tensor map parameter.
 using MapWriter = llvm::function_ref<llvm::Error(const TileloomTensorMap &, unsigned char *)>;
 
-/// Fills `block` (recipe.parameterBytes, aligned to 64) from checked arguments. Workspace
-/// parameters get `workspace` + their offset.
-llvm::Error fillParameters(const Recipe &recipe, Arguments arguments, uint64_t workspace,
+/// The size of a workspace parameter for these (checked) arguments.
+llvm::Expected<uint64_t> workspaceBytes(const Recipe &recipe, const ParameterSpec &parameter,
+                                        Arguments arguments);
+
+/// Fills `block` (recipe.parameterBytes, aligned to 64) from checked arguments. `workspaces`: addresses
+/// for the workspace parameters, in their order.
+llvm::Error fillParameters(const Recipe &recipe, Arguments arguments, llvm::ArrayRef<uint64_t> workspaces,
                            unsigned char *block, MapWriter writeMap);
 
 /// A whole launch evaluated without a GPU; owns what `launch` points to.

@@ -1,6 +1,6 @@
 //===- Expression.h - Integer expressions of a recipe ---------------------===//
 //
-// The small language in which a recipe writes its grid: integers, integer scalar arguments, tensor
+// The small language in which a recipe writes its grid and workspaces: integers, integer scalar arguments, tensor
 // extents, and seven operations on them. Evaluation is exact on 64 bits: overflow and division by
 // zero are errors, not wraps.
 //

@@ -30,17 +30,23 @@ public:
 
 private:
   LoadedKernel(ContextState &context, const Recipe &recipe)
-      : context(context), workspaces(recipe.workspaceBytes, recipe.workspaceZero) {}
+      : context(context) {
+    for (const ParameterSpec &parameter : recipe.parameters)
+      if (parameter.kind == ParameterSpec::Kind::Workspace)
+        workspaces.emplace_back(parameter.zero);
+  }
   llvm::Error loadModule(const Driver &driver, const Recipe &recipe, const std::string &image);
   llvm::Error checkFunction(const Driver &driver, const Recipe &recipe);
   llvm::Error checkSignature(const Driver &driver, const Recipe &recipe);
   llvm::Error checkOccupancy(const Driver &driver, const Recipe &recipe);
+  llvm::Error getWorkspaces(Runtime &runtime, const Recipe &recipe, Arguments arguments,
+                            cuda::Stream stream, llvm::SmallVectorImpl<uint64_t> &addresses);
   llvm::Error writeMap(Runtime &runtime, const TileloomTensorMap &map, unsigned char *out);
 
   cuda::Module module = nullptr;
   cuda::Function function = nullptr;
   int64_t resident = 0; ///< CTAs that fit on the device at once
-  WorkspacePool workspaces;
+  std::vector<WorkspacePool> workspaces; ///< one for each workspace parameter
 };
 
 class Kernel {

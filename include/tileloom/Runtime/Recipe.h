@@ -41,6 +41,9 @@ struct TensorMapSpec {
   unsigned innerMultiple = 1; ///< extent of dimension 0 must be a multiple of this
 };
 
+/// Of one workspace.
+inline constexpr int64_t mostWorkspaceBytes = INT64_C(1) << 40;
+
 struct ParameterSpec {
   enum class Kind : uint8_t { TensorMap, Argument, Dimension, Stride, Workspace };
   Kind kind = Kind::Argument;
@@ -48,8 +51,7 @@ struct ParameterSpec {
   unsigned axis = 0;
   unsigned offset = 0;
   unsigned size = 8;
-  uint64_t workspaceBytes = 0;
-  uint64_t workspaceOffset = 0; ///< in the kernel's one buffer for each stream
+  Expression workspaceBytes;
   bool zero = false;
   TensorMapSpec map;
 };
@@ -83,8 +85,6 @@ struct Recipe {
   bool dependent = false;
 
   unsigned parameterBytes = 0;
-  uint64_t workspaceBytes = 0;
-  bool workspaceZero = false;
 
   unsigned clusterSize() const { return cluster[0] * cluster[1] * cluster[2]; }
 

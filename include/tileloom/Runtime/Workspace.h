@@ -1,9 +1,12 @@
-//===- Workspace.h - Device buffers of a kernel, one for each stream ------===//
+//===- Workspace.h - A device buffer of a kernel for each stream ------------===//
 //
 // Launches on one stream are ordered and share a buffer; launches on different streams may overlap
 // and do not. A captured launch gets a buffer of its graph, for the graph may be replayed on any
 // stream; the buffer comes back when the graph and all its executables are gone. "Zero" buffers are
 // zeroed when they are made; kernels hand them back zeroed.
+//
+// A launch that needs more than the buffer has gets a new one of at least twice the size. The old one stays
+// until the kernel is released, as launches that have it may still run.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILELOOM_RUNTIME_WORKSPACE_H
@@ -15,38 +18,42 @@ namespace tileloom::runtime {
 
 class WorkspacePool {
 public:
-  /// `bytes` for each stream; 0 makes every call return 0.
-  WorkspacePool(uint64_t bytes, bool zero)
-      : shared(std::make_shared<Shared>()), bytes(bytes), zero(zero) {}
+  explicit WorkspacePool(bool zero) : shared(std::make_shared<Shared>()), zero(zero) {}
 
-  /// The buffer for a launch on `stream`. Legal while the stream, or any other, captures.
-  llvm::Expected<cuda::Pointer> get(Runtime &runtime, ContextState &context, cuda::Stream stream);
+  /// A buffer of `bytes` for a launch on `stream`; 0 if that is 0. Legal while the stream, or any other,
+  /// captures.
+  llvm::Expected<cuda::Pointer> get(Runtime &runtime, ContextState &context, cuda::Stream stream,
+                                    uint64_t bytes);
 
   /// Frees all buffers. Nothing may use them any more.
   void release(Runtime &runtime);
 
 private:
+  struct Buffer {
+    cuda::Pointer address;
+    uint64_t bytes;
+  };
   struct Entry {
     unsigned long long stream;
     uint64_t capture; ///< id of the capture, 0 outside of any
-    cuda::Pointer address;
+    Buffer buffer;
   };
   /// Outlives the pool as long as a captured graph refers to one of its buffers.
   struct Shared {
     std::mutex mutex;
     std::vector<Entry> entries;
-    std::vector<cuda::Pointer> spare;
+    std::vector<Buffer> spare;
+    std::vector<Buffer> outgrown;
   };
   struct GraphReference {
     std::shared_ptr<Shared> shared;
     cuda::Pointer address;
   };
   static void graphGone(void *reference);
-  llvm::Expected<cuda::Pointer> make(Runtime &runtime, ContextState &context);
+  llvm::Expected<cuda::Pointer> make(Runtime &runtime, ContextState &context, uint64_t bytes);
   llvm::Error tieToGraph(Runtime &runtime, cuda::Graph graph, cuda::Pointer address);
 
   std::shared_ptr<Shared> shared;
-  uint64_t bytes;
   bool zero;
 };
 

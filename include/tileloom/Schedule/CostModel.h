@@ -29,6 +29,7 @@ struct Machine {
   double copyBytes = 125;          ///< L2 to the shared memory of one SM, per clock
   double copyLatency = 1160;       ///< clocks until a copy has arrived
   double splitCopy = 3;      ///< times the cost of a row that does not begin at a line of 128 bytes
+  double narrowRow = 262;    ///< bytes that a row of less than 128 bytes takes the time of
   double productWait = 97;   ///< clocks that a wait for a product costs its warpgroup
   double sharedWait = 0.354; ///< share of it that another warpgroup does not hide
   double flightWait = 0.444; ///< share of it with a product in flight over the back edge
@@ -37,6 +38,9 @@ struct Machine {
   double storeBase = 355;    ///< clocks from the last product to the first store
   double storePiece = 172;   ///< clocks of each piece of a result
   double launch = 7460;      ///< clocks of a launch: start, first copies, end
+  double partialStore = 80;  ///< bytes of a slice's sums out of one SM, per clock
+  double partialLoad = 100;  ///< and in, by the last slice
+  double arrival = 3000;     ///< clocks of fences and counter when a slice is done
   double dramBytes = 3950e3; ///< per microsecond
   double dramBytesPerProcessor = 57.8e3;
   double keptGain = 1.2;       ///< of it, where `keep` spares L2 from writing back
@@ -58,6 +62,7 @@ struct Prediction {
   double bytes = 0;   ///< through L2
   int64_t raster = 0; ///< rows of tiles whose streams fit L2 together, where the order matters
   Keep keep = Keep::None;
+  int64_t split = 1; ///< slices of the loop: the schedule's, or what is best
 };
 
 /// `kernel`: a tile program whose schedule is assigned (tile-assign-schedule). `arguments`: values

@@ -22,6 +22,10 @@ inline constexpr int64_t sharedBytes = 232448 - 1024;
 /// More slots than this have never helped (docs/notes/lower-half.md): 13 for tiles of 16 KB.
 inline constexpr int64_t deepestRing = 13;
 
+/// The same where an iteration's products take slots of several rings: each slot is held for a part
+/// of the iteration only (attention: two and three slots alike, five slower by 2 to 8 %).
+inline constexpr int64_t deepestOfSeveral = 3;
+
 /// Whether products of this chip (sm_100a, sm_103a) have their sums in tensor memory, not
 /// registers.
 inline bool hasTensorMemory(llvm::StringRef chip) { return chip.starts_with("sm_10"); }
@@ -29,17 +33,22 @@ inline bool hasTensorMemory(llvm::StringRef chip) { return chip.starts_with("sm_
 /// Columns of tensor memory of an SM.
 inline constexpr int64_t tensorMemoryColumns = 512;
 
-/// Registers of a thread in roles of one warp that only copy (the least that setmaxnreg sets).
+/// Registers of a thread that setmaxnreg may set at most, in steps of 8.
+inline constexpr int64_t mostRegisters = 240;
+
+/// Registers of a thread in roles of one warp that only copy (the least that setmaxnreg sets): what
+/// they have at least.
 inline constexpr int64_t narrowRegisters = 24;
 
-/// The same where such a role issues products: descriptors and the places in many rings (24 spilled).
+/// The same where such a role issues products: descriptors and the places in many rings (24
+/// spilled).
 inline constexpr int64_t issuerRegisters = 80;
 
 /// Registers that each thread of `groups` warpgroups can have beside one of roles with `narrow`:
 /// setmaxnreg moves an SM's registers between them.
 inline int64_t wideRegisters(int64_t groups, int64_t narrow = narrowRegisters) {
-  constexpr int64_t pool = 65536, most = 240;
-  return std::min(most, (pool - 128 * narrow) / (128 * groups) / 8 * 8);
+  constexpr int64_t pool = 65536;
+  return std::min(mostRegisters, (pool - 128 * narrow) / (128 * groups) / 8 * 8);
 }
 
 /// Columns of the pieces that a result of `columns` elements of `bits` leaves in. A row of 128
@@ -55,15 +64,18 @@ inline int64_t pieceColumns(int64_t columns, int64_t bits, std::optional<int64_t
   return columns;
 }
 
+/// Registers that a launch gives to `groups` warpgroups, all together, by thread (nv-assign-warps).
+inline int64_t registersAtLaunch(int64_t groups) {
+  return std::min<int64_t>(255, 65536 / (128 * groups)) / 8 * 8 * groups;
+}
+
 /// Registers of a thread of `groups` warpgroups with products, and of one warpgroup that gathers
 /// their operands; beside them perhaps narrow roles with `narrow` (0: none).
 inline std::pair<int64_t, int64_t> gatherRegisters(int64_t groups, int64_t narrow) {
-  constexpr int64_t most = 240, least = 96;
-  // What the launch gives each thread (nv-assign-warps), for all warpgroups.
-  int64_t all = groups + 1 + (narrow > 0);
-  int64_t pool = std::min<int64_t>(255, 65536 / (128 * all)) / 8 * 8 * all - narrow;
-  int64_t gather = std::clamp(pool - most * groups, least, most);
-  return {std::min(most, (pool - gather) / groups / 8 * 8), gather / 8 * 8};
+  constexpr int64_t least = 96;
+  int64_t pool = registersAtLaunch(groups + 1 + (narrow > 0)) - narrow;
+  int64_t gather = std::clamp(pool - mostRegisters * groups, least, mostRegisters);
+  return {std::min(mostRegisters, (pool - gather) / groups / 8 * 8), gather / 8 * 8};
 }
 
 } // namespace tileloom::schedule

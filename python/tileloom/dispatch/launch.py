@@ -303,22 +303,12 @@ class Variant:
         for binding, value in zip(self.compiled.bindings, self._values(arguments)):
             if isinstance(value, facts.Tensor):
                 array = self._argument(arguments, _parameter(binding))
-                values.append(_as_array(array, value) if binding[0] == "descriptor" else array)
+                values.append(sim.Described(array, value.address, value.shape, value.strides) if binding[0] == "descriptor" else array)
             else:
                 values.append(value)
         result = sim.run_recipe(self.compiled.ptx, recipe, *values, **{"multiprocessors": 4, **(options or {})})
         result.check()
         return result
-
-
-def _as_array(array, tensor):
-    """The array that a descriptor describes, as a view of the memory of `array`."""
-    import numpy
-    own = getattr(array, "array", array)
-    start = (tensor.address - own.__array_interface__["data"][0]) // own.itemsize
-    flat = numpy.lib.stride_tricks.as_strided(own, (start + 1,), (own.itemsize,))[start:] if start else own
-    view = numpy.lib.stride_tricks.as_strided(flat, tensor.shape, [step * own.itemsize for step in tensor.strides])
-    return type(array)(view, array.element) if own is not array else view
 
 
 def _parameter(binding):

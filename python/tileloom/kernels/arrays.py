@@ -34,6 +34,16 @@ def require_shape(tensor, shape, kernel, name, why):
     require(tuple(tensor.shape) == tuple(shape), kernel, name, f"has shape {list(tensor.shape)}", f"{list(shape)}, {why}")
 
 
+def require_contiguous(tensor, shape, dtype, kernel, name, why):
+    """A tensor of this shape and type, one element behind the other."""
+    require_shape(tensor, shape, kernel, name, why)
+    require_type(tensor, (dtype,), kernel, name)
+    step = 1
+    for extent, stride in zip(reversed(tensor.shape), reversed(tensor.strides)):
+        require(stride == step or extent < 2, kernel, name, f"has strides {list(tensor.strides)}", "a contiguous tensor")
+        step *= extent
+
+
 def require_device(reference, others, kernel):
     """All tensors on the device of the first."""
     name, first = reference
@@ -56,6 +66,13 @@ def empty(like, shape, dtype):
         import ml_dtypes
         return numpy.empty(shape, getattr(ml_dtypes, name))
     return numpy.empty(shape, name)
+
+
+def zeros(like, shape, dtype):
+    """The same, of zeros."""
+    result = empty(like, shape, dtype)
+    result[...] = 0
+    return result
 
 
 def as_dtype(value, kernel, name):
@@ -89,6 +106,15 @@ def boxed(value, tensor, fill=True):
     if fill:
         result[...] = value
     return result
+
+
+def boxed_result(value, tensor):
+    """(what to store to, what of it belongs into `value`): `value` twice, or a new tensor with longer rows and its first columns."""
+    if fits(tensor, stored=True):
+        return value, value
+    step = 16 // tensor.dtype.itemsize
+    padded = empty(value, (*tensor.shape[:-1], -(-tensor.shape[-1] // step) * step), tensor.dtype)
+    return padded, padded[..., :tensor.shape[-1]]
 
 
 def transposed(tensor):
@@ -142,7 +168,9 @@ def row_kernel(name, x, out):
     return out, given, result
 
 
-def row_warps(block, least):
-    """Warps for a row of `block` elements: 32 elements a thread, by `least` to 16 warps. Fewer elements leave threads idle in the reductions, more leave
-    too few registers for other CTAs (measured on an H200). `least`: 2, or 4 where several arrays are loaded for each row."""
-    return min(max(block // 1024, least), 16)
+def row_warps(block, least, most=32):
+    """Warps for a row of `block` elements, by `least` to 16: 32 elements a thread, and up to `most` where that leaves 8 warps. Fewer elements leave
+    threads idle in the reductions, more leave too few registers for other CTAs (measured on an H200). `least`: 2, or 4 where several arrays are
+    loaded for each row; `most`: 64 where one is."""
+    warps = min(max(block // 1024, least), 16)
+    return max(8, min(block // (32 * most), 16)) if warps > 8 else warps

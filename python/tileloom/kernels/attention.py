@@ -1,79 +1,105 @@
-"""Attention, forward: softmax(q k^T * scale) v, with the online softmax of FlashAttention."""
-
-import math
+"""Attention, forward: softmax(q k^T * scale) v, with the online softmax of FlashAttention (online_softmax.py)."""
 
 import tileloom as tl
 
 from . import arrays
+from .attention_arguments import checked, launch_options, options, width
+from .online_softmax import attend, dense, dense_columns, finish, key_tiles, logarithm
 
 
-@tl.jit(candidates={"BM": (128, 192), "BN": (128, 112, 96, 64)})
-def attention_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, scale, CAUSAL: tl.constexpr,
-                     BM: tl.constexpr = tl.auto, BN: tl.constexpr = tl.auto):
-    """q, o [B, S, H, D]; k, v [B, T, G, D], H a multiple of G; lse [B, H, S], float32; scale > 0 includes log2(e).
-    With CAUSAL, query i sees the keys up to i + T - S."""
+@tl.jit(candidates={"BM": (128, 192), "BN": (128, 160, 112, 96, 64)})
+def attention_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, scale, CAUSAL: tl.constexpr, left=None, right=None, chunk=None, sinks=None,
+                     softcap=None, score_mod: tl.constexpr = None, mask_mod: tl.constexpr = None, arguments=(), DK: tl.constexpr = 128,
+                     DV: tl.constexpr = 128, scales=(None, None, None), READ_V: tl.constexpr = dense, BM: tl.constexpr = tl.auto,
+                     BN: tl.constexpr = tl.auto):
+    """q [B, S, H, D]; k [B, T, G, D], v [B, T, G, E] (or as READ_V reads it), H a multiple of G; o [B, S, H, E]; lse [B, H, S], float32; scale > 0 includes log2(e). DK, DV: D and E, or
+    more, where tiles have columns of zeros. scales: [B, G] for q, k, v. The rest: online_softmax.py."""
     B, S, H = q.shape[:3]
     T, G = k.shape[1:3]
-    D: tl.constexpr = q.shape[3]
     for b, h, m in tl.tiles(B, H, (S, BM)):
         g = h // (H // G)
         rows = m + tl.arange(0, BM)
-        qt = q.load([b, m, h, 0], [BM, D])
-        acc = tl.zeros((BM, D), tl.float32)
-        top = tl.full((BM,), -tl.inf, tl.float32)
-        total = tl.zeros((BM,), tl.float32)
-        stop = tl.minimum(T, m + BM + T - S) if CAUSAL else T
-        tiles = tl.maximum(tl.cdiv(stop, BN), 1)  # without keys, one tile that nobody sees
-        for j in tl.range(tiles):  # the last tile first: the mask cuts only those that come first
-            n = (tiles - 1 - j) * BN
-            s = tl.dot(qt, k.load([b, n, g, 0], [1, BN, 1, D]).reshape(BN, D).T)
-            columns = n + tl.arange(0, BN)
-            seen = columns[None, :] <= rows[:, None] + (T - S) if CAUSAL else columns[None, :] < T
-            s = tl.where(seen, s, -tl.inf)
-            new = tl.maximum(top, tl.max(s, 1))
-            shift = tl.where(new == -tl.inf, 0.0, new)  # a row that has seen no key yet
-            p = tl.exp2(s * scale - (shift * scale)[:, None])
-            alpha = tl.exp2((top - shift) * scale)
-            total = total * alpha + tl.sum(p, 1)
-            acc = tl.dot(p.to(v.dtype), v.load([b, n, g, 0], [1, BN, 1, D]).reshape(BN, D), acc * alpha[:, None])
-            top = new
-        inverse = tl.where(total > 0, 1.0 / total, 0.0)
-        o.store([b, m, h, 0], (acc * inverse[:, None]).to(o.dtype))
+        band = S, T, CAUSAL, left, right, chunk
+        mods = softcap, score_mod, mask_mod, (b, h), arguments
+        own = scale
+        for factor in scales[:2]:
+            if factor is not None:
+                own = own * tl.load(factor + b * G + g)
+        sums = attend(q.load([b, m, h, 0], [BM, DK]), k, v, ((b, g),) * 2, dense, READ_V, rows, key_tiles(m, m + BM, band, BN), band, own, mods, DV, BN)
+        out, rest = finish(sums, None if sinks is None else tl.load(sinks + h).to(tl.float32))
+        if scales[2] is not None:
+            out = out * tl.load(scales[2] + b * G + g)
+        o.store([b, m, h, 0], out.to(o.dtype))
         if lse is not None:
-            tl.store(lse + (b.to(tl.int64) * H + h) * S + rows, (top * scale + tl.log2(total)) * 0.6931471805599453, rows < S)
+            tl.store(lse + (b.to(tl.int64) * H + h) * S + rows, logarithm(rest), rows < S)
 
 
-def attention(q, k, v, out=None, *, causal=False, scale=None, lse=None, **launch):
-    """q [B, S, H, D], k and v [B, T, G, D] in float16 or bfloat16, H a multiple of G, D 64, 128 or 256; any S and T. Gives (out, lse): out
-    [B, S, H, D], lse [B, H, S] in float32 (natural logarithm). scale: by default 1/sqrt(D). With `causal`, query i sees the keys up to
-    i + T - S. A row that sees no key gives zeros and -inf. Tensors whose
-    rows do not start at multiples of 16 bytes go through a padded copy. launch: BM, BN, schedule, stream, target."""
+@tl.jit
+def transpose_kernel(x: tl.view, out: tl.view, BN: tl.constexpr, D: tl.constexpr):
+    """out [B, G, D, T] = x [B, T, G, D]."""
+    B, T, G = x.shape[:3]
+    for b, g, n in tl.tiles(B, G, (T, BN)):
+        out.store([b, g, 0, n], x.load([b, n, g, 0], [1, BN, 1, D]).reshape(BN, D).T.reshape(1, 1, D, BN))
+
+
+def transposed(v, **launch):
+    """v [B, T, G, E] as [B, G, E, T]."""
+    B, T, G, E = v.shape
+    out = arrays.empty(v, (B, G, E, -(-T // 16) * 16), tl.float8e4nv)
+    if T:
+        transpose_kernel(v, out, 64, width(E), **launch)
+    return out[..., :T]
+
+
+def attention(q, k, v, out=None, *, causal=False, softmax_scale=None, window=None, attention_chunk=None, softcap=None, sinks=None, score_mod=None,
+              mask_mod=None, mod_arguments=(), q_descale=None, k_descale=None, v_descale=None, lse=None, **launch):
+    """q [B, S, H, D], k [B, T, G, D], v [B, T, G, E] in float16, bfloat16 or float8_e4m3fn, H a multiple of G, D and E up to 256; any S and T. Gives (out, lse): out
+    [B, S, H, E], lse [B, H, S] in float32 (natural logarithm). A row that sees no key gives zeros and -inf. Tensors whose rows do not start at multiples
+    of 16 bytes go through a padded copy.
+
+    Query i stands at the key p = i + T - S.
+    softmax_scale    by default 1 / sqrt(D)
+    causal           keys up to p
+    window           (left, right): keys from p - left to p + right; None or a negative number: no limit there
+    attention_chunk  only keys n with n // attention_chunk == p // attention_chunk
+    softcap          scores become softcap * tanh(score / softcap), before any mask
+    sinks            [H], float16, bfloat16 or float32: a score for each head that takes part in the sum but has no value
+    score_mod        a @tl.jit function (score, b, h, i, n, *mod_arguments) -> score: of scaled scores [rows, keys] in float32, with indices that broadcast to
+                     them, after softcap
+    mask_mod         a @tl.jit function (b, h, i, n, *mod_arguments) -> whether query i sees key n, beside the other masks
+    mod_arguments    numbers, and tensors, which arrive as pointers
+    q_descale, k_descale, v_descale  [B, G], float32: factors of the elements of q, k and v; out is bfloat16 then, by default
+    launch: BM, BN, schedule, stream, target."""
     name = "attention"
-    given = {own: arrays.facts_of(value, name, own) for own, value in (("q", q), ("k", k), ("v", v))}
-    for own, tensor in given.items():
-        arrays.require_rank(tensor, 4, name, own, "four dimensions: batch, length, heads, head dimension")
-        arrays.require_type(tensor, arrays.HALF, name, own)
-        arrays.require(tensor.dtype is given["q"].dtype, name, own, f"is of {tensor.dtype}", f"{given['q'].dtype}, as 'q'")
-    (B, S, H, D), (_, T, G, _) = given["q"].shape, given["k"].shape
-    arrays.require(D in (64, 128, 256), name, "q", f"has head dimension {D}", "64, 128 or 256")
-    for own in ("k", "v"):
-        arrays.require_shape(given[own], (B, T, G, D), name, own, "by the shapes of 'q' and 'k'")
-    arrays.require(G > 0 and H % G == 0, name, "k", f"has {G} heads", f"a divisor of the {H} heads of 'q'")
-    scale = 1 / math.sqrt(D) if scale is None else float(scale)
-    arrays.require(scale > 0 and math.isfinite(scale), name, "scale", f"is {scale}", "a number above 0")
-    out = arrays.empty(q, (B, S, H, D), given["q"].dtype) if out is None else out
+    facts = {own: arrays.facts_of(value, name, own) for own, value in (("q", q), ("k", k), ("v", v))}
+    for own in facts:
+        arrays.require_rank(facts[own], 4, name, own, "four dimensions: batch, length, heads, head dimension")
+    D, E, H, G = checked(name, facts, types=(*arrays.HALF, tl.float8e4nv))
+    B, S, T = facts["q"].shape[0], facts["q"].shape[1], facts["k"].shape[1]
+    arrays.require_shape(facts["k"], (B, T, G, D), name, "k", "by the shapes of 'q' and 'k'")
+    arrays.require_shape(facts["v"], (B, T, G, E), name, "v", "by the shapes of 'q' and 'k'")
+    given = options(name, facts["q"], H, D, E, causal, softmax_scale, window, attention_chunk, softcap, sinks, score_mod, mask_mod, mod_arguments)
+    narrow = facts["q"].dtype.is_fp8()
+    scales = {"q_descale": q_descale, "k_descale": k_descale, "v_descale": v_descale}
+    for own, value in scales.items():
+        if value is not None:
+            arrays.require(narrow, name, own, f"is given for {facts['q'].dtype}", "float8_e4m3fn")
+            facts[own] = arrays.facts_of(value, name, own)
+            arrays.require_contiguous(facts[own], (B, G), tl.float32, name, own, "by the batch and the heads of 'k'")
+    out = arrays.empty(q, (B, S, H, E), tl.bfloat16 if narrow else facts["q"].dtype) if out is None else out
     lse = arrays.empty(q, (B, H, S), tl.float32) if lse is None else lse
     results = {"out": arrays.facts_of(out, name, "out"), "lse": arrays.facts_of(lse, name, "lse")}
-    arrays.require_shape(results["out"], (B, S, H, D), name, "out", "as 'q'")
+    arrays.require_shape(results["out"], (B, S, H, E), name, "out", "by the shapes of 'q' and 'v'")
     arrays.require_type(results["out"], (*arrays.HALF, tl.float32), name, "out")
-    arrays.require_shape(results["lse"], (B, H, S), name, "lse", "by the shape of 'q'")
-    arrays.require(results["lse"].strides == (H * S, S, 1), name, "lse", f"has strides {list(results['lse'].strides)}", "a contiguous tensor")
-    arrays.require_type(results["lse"], (tl.float32,), name, "lse")
-    arrays.require_device(("q", given["q"]), {**given, **results}, name)
-    if B * S * H:
-        result = arrays.boxed(out, results["out"], fill=False)
-        q, k, v = (arrays.boxed(value, given[own]) for own, value in (("q", q), ("k", k), ("v", v)))
-        attention_kernel(q, k, v, result, lse, scale * math.log2(math.e), bool(causal), **launch)
+    arrays.require_contiguous(results["lse"], (B, H, S), tl.float32, name, "lse", "by the shape of 'q'")
+    arrays.require_device(("q", facts["q"]), {**facts, **results}, name)
+    if B * S * H * E:
+        stored, result = arrays.boxed_result(out, results["out"])
+        q, k, v = (arrays.boxed(value, facts[own]) for own, value in (("q", q), ("k", k), ("v", v)))
+        read = dense
+        if narrow:  # tensor cores read 8-bit elements along the summed dimension alone, here the keys
+            v, read, launch = transposed(v, **launch_options(launch)), dense_columns, {"BN": 128, **launch}
+        attention_kernel(q, k, v, stored, lse, *given, tuple(scales.values()), read, **launch)
         if result is not out:
             out[...] = result
     return out, lse

@@ -88,18 +88,22 @@ def relu(value):
 
 @tl.jit
 def gelu(value):
-    """value * P(X <= value) for a normal X, as max(value, 0) - |value| * P(X <= -|value|). The probability by Abramowitz and Stegun's 7.1.26, within
-    1e-7: a fourth of the instructions of an erf, and without its cancellation for negative values."""
+    """value * P(X <= value) for a normal X, as max(value, 0) - |value| * P(X <= -|value|), without the cancellation for negative values. The
+    logarithm of the probability is nearly a polynomial: this one (fitted here, least largest error to 6) is within 6e-6 of it, and the product
+    within 6e-7 everywhere. One exponential and no reciprocal: the special function unit is what an epilogue waits for."""
     z = tl.minimum(tl.abs(value), 16.0)
-    t = 1 / (1 + 0.23164188 * z)
-    poly = t * (0.127414796 + t * (-0.142248368 + t * (0.7107068705 + t * (-0.7265760135 + t * 0.5307027145))))
-    return tl.maximum(value, 0.0, propagate_nan=True) - z * (poly * tl.exp2(-0.72134752 * z * z))
+    log = -0.9999952912 + z * (-1.1512510777 + z * (-0.4584643841 + z * (-0.05396007374 + z * (0.008507893421 + z * (
+        -0.0009305255953 + z * (6.159839540e-05 + z * -1.834816544e-06))))))
+    return tl.maximum(value, 0.0, propagate_nan=True) - z * tl.exp2(log)
 
 
 @tl.jit
 def gelu_tanh(value):
-    """value * (1 + tanh(u)) / 2 for u = sqrt(2 / pi) * (value + 0.044715 * value^3): the same as value * sigmoid(2 u)."""
-    return value * tl.sigmoid(1.5957691216057308 * (value + 0.044715 * value * value * value))
+    """value * (1 + tanh(u)) / 2 for u = sqrt(2 / pi) * (value + 0.044715 * value^3), in the same way; within 1.5e-5."""
+    z = tl.minimum(tl.abs(value), 9.0)
+    log = -0.9998749495 + z * (-1.1547249556 + z * (-0.4421170652 + z * (-0.08168309182 + z * (0.03273528814 + z * (
+        -0.01019187178 + z * (0.001249689027 + z * -5.732532008e-05))))))
+    return tl.maximum(value, 0.0, propagate_nan=True) - z * tl.exp2(log)
 
 
 @tl.jit

@@ -14,9 +14,10 @@ from .rearrange import flip, interleave, join, split
 from .reductions import argmax, argmin, cumsum, max, min, sum
 from .shapes import (arange, broadcast, broadcast_to, cast, expand_dims, full, full_like, permute, ravel, reshape, trans, zeros,
                      zeros_like)
-from .refused import (advance, cat, debug_barrier, gather, histogram, inline_asm_elementwise, make_block_ptr, rand, randint, randint4x,
-                      randn, sort, sqrt_rn, topk, umulhi, xor_sum)
+from .refused import (advance, debug_barrier, gather, histogram, inline_asm_elementwise, make_block_ptr, rand, randint, randint4x, randn, sqrt_rn,
+                      umulhi)
 from .scaled import dot_scaled
+from .trees import cat, sort, topk, xor_sum
 from .values import auto, constexpr, tensor
 from .views import load_tensor_descriptor, make_tensor_descriptor, store_tensor_descriptor, view
 
@@ -24,4 +25,4 @@ inf = float("inf")
 nan = float("nan")
 
 __all__ = [name for name in globals() if not name.startswith("_") and name not in (
-    "atomics", "combine", "control", "dtypes", "functions", "memory", "rearrange", "reductions", "refused", "scaled", "semantic", "shapes", "values", "views")]
+    "atomics", "combine", "control", "dtypes", "functions", "memory", "rearrange", "reductions", "refused", "scaled", "semantic", "shapes", "trees", "values", "views")]

@@ -191,8 +191,8 @@ def _program(name, axis):
 
 
 def dot(input, other, acc=None, input_precision=None, allow_tf32=None, max_num_imprecise_acc=None, out_dtype=dtypes.float32):
-    """The matrix product input [M, K] by other [K, N], added to `acc` [M, N]. 16-bit and 8-bit floats, and float32 as tf32, accumulate in
-    float32; int8 in int32."""
+    """The matrix product input [M, K] by other [K, N], added to `acc` [M, N]. int8 accumulates in int32; floats (float32 as tf32) in `out_dtype`,
+    which is float32, or float16 for float16 and 8-bit operands (less exact: each sum is rounded to float16)."""
     a, b = semantic.to_tensor(input), semantic.to_tensor(other)
     for name, value in (("the first operand", a), ("the second operand", b)):
         if len(value.shape) != 2:
@@ -208,16 +208,17 @@ def dot(input, other, acc=None, input_precision=None, allow_tf32=None, max_num_i
     if input_precision not in (None, "tf32") and a.dtype is dtypes.float32:
         raise ProgramError(f"tl.dot: input_precision is {input_precision!r}; needed \"tf32\", the precision of float32 products on tensor cores")
     out = dtypes.int32 if a.dtype is dtypes.int8 else out_dtype
+    narrow = a.dtype is dtypes.float16 or a.dtype.is_fp8()
+    if a.dtype is not dtypes.int8 and out is not dtypes.float32 and not (out is dtypes.float16 and narrow):
+        raise ProgramError(f"tl.dot: out_dtype is {out} for operands of {a.dtype}; needed float32{' or float16' if narrow else ''}")
     shape = (a.shape[0], b.shape[1])
     tail = ""
     if acc is not None:
         acc = semantic.to_tensor(acc)
-        if acc.shape != shape or acc.dtype not in (out, dtypes.float32):
+        if acc.shape != shape or acc.dtype not in ((out,) if out is dtypes.int32 else (out, dtypes.float32)):
             raise ProgramError(f"tl.dot: the accumulator is {describe(acc)}; needed {out}{list(shape)}")
         out = acc.dtype
         tail = f" acc({acc.handle})"
-    if out not in (dtypes.float32, dtypes.int32, dtypes.float16):
-        raise ProgramError(f"tl.dot: out_dtype is {out}; needed float32")
     types = ", ".join(tensor_type(v.shape, v.dtype.mlir) for v in (a, b))
     handle = builder().value(f"tile.dot {a.handle}, {b.handle}{tail} : {types} -> {tensor_type(shape, out.mlir)}")
     result = tensor(handle, out, shape)

@@ -4,7 +4,6 @@ from ..frontend.errors import ProgramError
 
 _REASONS = {
     "advance": "block pointers have been replaced by tensor descriptors; needed tl.make_tensor_descriptor, or a tl.view",
-    "cat": "needed tl.join and tl.reshape, or two stores",
     "debug_barrier": "threads are not visible here; needed an atomic operation, whose order holds for the whole program",
     "gather": "needed tl.load with the indices as offsets",
     "histogram": "needed tl.atomic_add to counters in memory",
@@ -14,11 +13,8 @@ _REASONS = {
     "randint": "there is no generator of random numbers; needed numbers made on the host and loaded",
     "randint4x": "there is no generator of random numbers; needed numbers made on the host and loaded",
     "randn": "there is no generator of random numbers; needed numbers made on the host and loaded",
-    "sort": "needed a sort on the host, or tl.max with return_indices for the first few",
     "sqrt_rn": "the square root is the hardware's approximation; needed tl.sqrt",
-    "topk": "needed tl.max with return_indices, repeated",
     "umulhi": "needed a product in int64, shifted",
-    "xor_sum": "needed tl.sum, tl.max, tl.min or tl.reduce",
 }
 
 

@@ -63,6 +63,9 @@ def _expand(value, axis):
     shape = (*value.shape[:axis], 1, *value.shape[axis:])
     if not value.shape:
         return semantic.broadcast_to(value, shape)
+    loaded = value.load(shape) if value.load else None
+    if loaded is not None:
+        return loaded
     before, after = (tensor_type(s, value.dtype.mlir) for s in (value.shape, shape))
     handle = builder().value(f"tile.expand_dims {value.handle} dim({axis}) : {before} -> {after}")
     return tensor(handle, value.dtype, shape, bounds=value.bounds)
@@ -115,6 +118,9 @@ def _reshape(value, shape):
         return value
     if not value.shape:
         return semantic.broadcast_to(value, shape)
+    loaded = value.load(shape) if value.load else None
+    if loaded is not None:
+        return loaded
     before, after = (tensor_type(s, value.dtype.mlir) for s in (value.shape, shape))
     handle = builder().value(f"tile.reshape {value.handle} : {before} -> {after}")
     return tensor(handle, value.dtype, shape, bounds=value.bounds, reshaped=value)

@@ -55,12 +55,13 @@ def describe(value):
 class tensor:
     """A tile or scalar. Operators and methods build operations (tileloom.language.semantic)."""
 
-    __slots__ = ("handle", "dtype", "shape", "tiled", "host", "bounds", "reshaped", "product")
+    __slots__ = ("handle", "dtype", "shape", "tiled", "host", "bounds", "reshaped", "product", "load")
 
     def __init__(self, handle, dtype, shape=(), *, tiled=False, host=None, bounds=None, reshaped=None):
         self.handle, self.dtype, self.shape = handle, dtype, tuple(shape)
         self.tiled, self.host, self.bounds = tiled, host, bounds
         self.reshaped = reshaped  # the tile that this is a reshape of
+        self.load = None  # of a box: a function that loads it under another shape, or gives None
         self.product = None  # the operands of the dot without accumulator that made this
 
     def __repr__(self):

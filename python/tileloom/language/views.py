@@ -18,7 +18,8 @@ class dimension(tensor):
 
     def __init__(self, owner, axis):
         self.owner, self.axis = owner, axis
-        self.dtype, self.shape, self.tiled, self.bounds, self.reshaped, self.product = dtypes.int32, (), False, None, None, None
+        self.dtype, self.shape, self.tiled = dtypes.int32, (), False
+        self.bounds = self.reshaped = self.product = self.load = None
 
     @property
     def host(self):
@@ -69,14 +70,31 @@ class descriptor:
             values.append(value)
         return values
 
+    def _stack(self, places, box, name):
+        """The boxes at several places, one above the other: [boxes * rows, columns]."""
+        squeezed = [extent for extent in box if extent != 1]
+        if len(squeezed) < 2:
+            raise ProgramError(f"{name}: boxes one above the other of {list(box)}; needed boxes with rows")
+        rows = len(places)
+        for extent in squeezed[:-1]:
+            rows *= extent
+        coordinates = [coordinate for place in places for coordinate in self._coordinates(place, name)]
+        desc, type = self._box(box)
+        handles = ", ".join(semantic.cast(c, dtypes.int32).handle for c in coordinates)
+        shape = (rows, squeezed[-1])
+        return tensor(builder().value(f"tile.load {desc}[{handles}] : {type} -> {tensor_type(shape, self.dtype.mlir)}"), self.dtype, shape)
+
     def _load(self, coordinates, box, shape):
         desc, type = self._box(box)
         squeezed = tuple(extent for extent in shape if extent != 1) or (1,)
         if len(shape) != len(box):
             squeezed = shape  # the user's own shape of the tile
         handles = ", ".join(semantic.cast(c, dtypes.int32).handle for c in coordinates)
-        result = tensor_type(squeezed, self.dtype.mlir)
-        loaded = tensor(builder().value(f"tile.load {desc}[{handles}] : {type} -> {result}"), self.dtype, squeezed)
+
+        def load(own):
+            return tensor(builder().value(f"tile.load {desc}[{handles}] : {type} -> {tensor_type(own, self.dtype.mlir)}"), self.dtype, own)
+        loaded = load(squeezed)
+        loaded.load = lambda own: load(own) if _merges_rows(squeezed, own) else None
         from .shapes import _reshape
         return _reshape(loaded, shape)
 
@@ -86,7 +104,11 @@ class descriptor:
             raise ProgramError(f"{name}: the value is {describe(value)}, the view has {self.dtype}; needed equal types: convert with "
                                f".to({self.name}.dtype)")
         from .shapes import _reshape
-        value = _reshape(value, tuple(extent for extent in box if extent != 1) or (1,)) if len(value.shape) == len(box) else value
+        squeezed = tuple(extent for extent in box if extent != 1) or (1,)
+        if value.reshaped is not None and _merges_rows(squeezed, value.reshaped.shape):
+            value = value.reshaped
+        elif len(value.shape) == len(box):
+            value = _reshape(value, squeezed)
         desc, type = self._box(box)
         handles = ", ".join(semantic.cast(c, dtypes.int32).handle for c in coordinates)
         operation = f"tile.store_reduce {kind}" if kind else "tile.store"
@@ -122,6 +144,20 @@ class descriptor:
             widths = " or ".join(map(str, floats))
             raise ProgramError(f"{name} on the {self.description}; needed {f'floats of {widths} bits or ' if floats else ''}{integers}")
         self.store(coordinates, value, kind)
+
+
+def _merges_rows(box, shape):
+    """Whether neighbours among the extents of a box, the last one apart, are multiplied: the copy lies in shared memory as that tile would."""
+    if not 2 <= len(shape) < len(box) or box[-1] != shape[-1]:
+        return False
+    rows = list(box[:-1])
+    for extent in shape[:-1]:
+        own = 1
+        while rows and own < extent:
+            own *= rows.pop(0)
+        if own != extent:
+            return False
+    return not rows
 
 
 class view(descriptor):
@@ -215,6 +251,11 @@ class tensor_descriptor(descriptor):
         return self.dtype
 
     def load(self, offsets):
+        """The block at `offsets`. A list of several offsets gives their blocks one above the other, as a tile of two dimensions."""
+        if isinstance(offsets, (tuple, list)) and offsets and all(isinstance(own, (tuple, list)) for own in offsets):
+            if len(offsets) > 1:
+                return self._stack(offsets, self.block_shape, "descriptor.load")
+            offsets = offsets[0]
         values = self._coordinates(offsets, "descriptor.load")
         return self._load(values, self.block_shape, self.block_shape)
 

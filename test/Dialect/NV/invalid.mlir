@@ -193,8 +193,40 @@ func.func @wgmma_use_c(%a: !nv.memdesc<64x64xbf16>, %b: !nv.memdesc<64x64xbf16>,
 
 // -----
 
+func.func @wgmma_integer_sum(%a: !nv.memdesc<64x64xi8>, %b: !nv.memdesc<64x64xi8>) {
+  // expected-error@+1 {{accumulator type: expected i32 for 'i8' operands, found 'f32'}}
+  %d = nv.wgmma %a, %b : !nv.memdesc<64x64xi8>, !nv.memdesc<64x64xi8> -> tensor<64x64xf32>
+  return
+}
+
+// -----
+
+func.func @wgmma_integer_columns(%a: !nv.memdesc<64x64xi8>, %b: !nv.memdesc<64x40xi8>) {
+  // expected-error@+1 {{columns: expected 8, 16, 24 or a multiple of 16 for integers, found 40}}
+  %d = nv.wgmma %a, %b : !nv.memdesc<64x64xi8>, !nv.memdesc<64x40xi8> -> tensor<64x40xi32>
+  return
+}
+
+// -----
+
+func.func @wgmma_mixed(%a: !nv.memdesc<64x64xi8>, %b: !nv.memdesc<64x64xf8E4M3FN>) {
+  // expected-error@+1 {{element types: expected both floats or both integers, found a 'i8' and b 'f8E4M3FN'}}
+  %d = nv.wgmma %a, %b : !nv.memdesc<64x64xi8>, !nv.memdesc<64x64xf8E4M3FN> -> tensor<64x64xi32>
+  return
+}
+
+// -----
+
+func.func @wgmma_satfinite(%a: !nv.memdesc<64x64xf16>, %b: !nv.memdesc<64x64xf16>) {
+  // expected-error@+1 {{satfinite: expected operands of 8-bit integers, found 'f16'}}
+  %d = nv.wgmma %a, %b satfinite : !nv.memdesc<64x64xf16>, !nv.memdesc<64x64xf16> -> tensor<64x64xf32>
+  return
+}
+
+// -----
+
 func.func @wgmma_accumulator(%a: !nv.memdesc<64x64xbf16>, %b: !nv.memdesc<64x64xbf16>) {
-  // expected-error@+1 {{accumulator type: expected f32 for 'bf16' operands, found f16}}
+  // expected-error@+1 {{accumulator type: expected f32 for 'bf16' operands, found 'f16'}}
   %d = nv.wgmma %a, %b : !nv.memdesc<64x64xbf16>, !nv.memdesc<64x64xbf16> -> tensor<64x64xf16>
   return
 }
@@ -476,5 +508,13 @@ func.func @reduce_by_product(%p: i64, %o: tensor<64xi64>, %x: tensor<64xf32>) {
 func.func @store_reduce_kind(%s: !nv.memdesc<64x64xi32>, %D: !tile.desc<64x64xi32>, %i: i32) {
   // expected-error@+1 {{reduce: expected add, max, min, and, or or xor, found umax}}
   nv.tma.store %s to %D[%i, %i] reduce(umax) : !nv.memdesc<64x64xi32>, !tile.desc<64x64xi32>
+  return
+}
+
+// -----
+
+func.func @partial_element(%p: i64, %x: tensor<64x64xbf16>) {
+  // expected-error@+1 {{element type: expected f32 or i32, found 'bf16'}}
+  nv.store_partial %x to %p : tensor<64x64xbf16>
   return
 }

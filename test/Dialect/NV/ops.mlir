@@ -44,6 +44,15 @@ func.func @tma(%A: !tile.desc<1x64x64xbf16>, %a: !nv.memdesc<64x64xbf16>, %i: i3
   return
 }
 
+// CHECK-LABEL: func.func @wgmma_sums
+func.func @wgmma_sums(%a: !nv.memdesc<64x64xi8>, %b: !nv.memdesc<64x96xi8>, %c: tensor<64x96xi32>, %x: tensor<64x64xf16>, %y: !nv.memdesc<64x8xf16>) {
+  // CHECK: nv.wgmma %{{.*}}, %{{.*}} acc(%{{.*}}) satfinite : !nv.memdesc<64x64xi8>, <64x96xi8> -> tensor<64x96xi32>
+  %d = nv.wgmma %a, %b acc(%c) satfinite : !nv.memdesc<64x64xi8>, !nv.memdesc<64x96xi8> -> tensor<64x96xi32>
+  // CHECK: nv.wgmma %{{.*}}, %{{.*}} : tensor<64x64xf16>, <64x8xf16> -> tensor<64x8xf16>
+  %e = nv.wgmma %x, %y : tensor<64x64xf16>, !nv.memdesc<64x8xf16> -> tensor<64x8xf16>
+  return
+}
+
 // CHECK-LABEL: func.func @wgmma
 func.func @wgmma(%a: !nv.memdesc<64x64xbf16>, %r: tensor<64x64xbf16>, %b: !nv.memdesc<64x256xbf16>,
                  %c: tensor<64x256xf32>, %p: i1, %x: f32) {
@@ -201,6 +210,10 @@ func.func @places(%p: i64, %o: tensor<64x64xi32>, %m: tensor<64x64xi1>, %z: tens
   %before = nv.global_atomic add %x to %p[%o] mask(%m : tensor<64x64xi1>) scope(sys) : tensor<64x64xbf16>, tensor<64x64xi32>
   // CHECK: nv.global_atomic cas %{{.*}} to %{{.*}}[%{{.*}}] compare(%{{.*}} : tensor<64x64xi32>) : tensor<64x64xi32>, tensor<64x64xi32>
   %swapped = nv.global_atomic cas %o to %p[%o] compare(%o : tensor<64x64xi32>) : tensor<64x64xi32>, tensor<64x64xi32>
+  // CHECK: nv.store_partial %{{.*}} to %{{.*}} : tensor<64x64xi32>
+  nv.store_partial %o to %p : tensor<64x64xi32>
+  // CHECK: nv.sum_partials %{{.*}} like %{{.*}} count 4 stride 16384 : tensor<64x64xi32>
+  %sum = nv.sum_partials %p like %o count 4 stride 16384 : tensor<64x64xi32>
   // CHECK: nv.memory_fence gpu
   nv.memory_fence gpu
   // CHECK: nv.cp_async %{{.*}}[%{{.*}}] mask(%{{.*}} : tensor<64x64xi1>) to %{{.*}} : tensor<64x64xi32>, <64x64xbf16>

@@ -24,6 +24,22 @@ llvm.func @results(%a: i64, %b: i64) {
 
 // -----
 
+llvm.func @integer_columns(%a: i64, %b: i64) {
+  // expected-error@+1 {{n: expected 8, 16, 24 or a multiple of 16 for integers, found 40}}
+  %d:20 = ptx.wgmma n 40 k 32 s8 s8 i32 a(%a : i64) b(%b) -> i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32
+  llvm.return
+}
+
+// -----
+
+llvm.func @saturated_float(%a: i64, %b: i64) {
+  // expected-error@+1 {{satfinite: expected integers, found f16}}
+  %d:4 = ptx.wgmma n 8 k 16 f16 f16 f32 a(%a : i64) b(%b) {satfinite} -> f32, f32, f32, f32
+  llvm.return
+}
+
+// -----
+
 // Two f16 accumulators share a register.
 llvm.func @half_results(%a: i64, %b: i64) {
   // expected-error@+1 {{results: expected 2, found 4}}

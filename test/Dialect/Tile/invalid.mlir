@@ -116,3 +116,35 @@ func.func @to_shared_use(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
   %y = math.exp2 %s : tensor<64x64xf32>
   return %y : tensor<64x64xf32>
 }
+
+// -----
+
+func.func @rows_of_another_number(%D: !tile.desc<8x4x64xf32>, %i: i32) {
+  // expected-error@+1 {{tile shape: expected 8x4x64 without some unit dimensions, found 16x2x64}}
+  %x = tile.load %D[%i, %i, %i] : !tile.desc<8x4x64xf32> -> tensor<16x2x64xf32>
+  return
+}
+
+// -----
+
+func.func @boxes_one_above_the_other(%D: !tile.desc<1x16x64xf32>, %i: i32) {
+  // expected-error@+1 {{tile shape: expected 32x64 (2 boxes of 1x16x64), found 16x64}}
+  %x = tile.load %D[%i, %i, %i, %i, %i, %i] : !tile.desc<1x16x64xf32> -> tensor<16x64xf32>
+  return
+}
+
+// -----
+
+func.func @a_part_of_a_place(%D: !tile.desc<1x16x64xf32>, %i: i32) {
+  // expected-error@+1 {{coordinates: expected 3 (the descriptor's rank), found 5}}
+  %x = tile.load %D[%i, %i, %i, %i, %i] : !tile.desc<1x16x64xf32> -> tensor<16x64xf32>
+  return
+}
+
+// -----
+
+func.func @no_arrivals(%p: i64, %i: i32) {
+  // expected-error@+1 {{attribute 'count' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive}}
+  %last = "tile.last_arrival"(%p, %i) {count = 0 : i64} : (i64, i32) -> i1
+  return
+}

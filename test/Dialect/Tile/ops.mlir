@@ -85,6 +85,14 @@ func.func @boxes(%Q: !tile.desc<1x128x1x64xbf16>, %i: i32) attributes {tile.kern
   // CHECK: tile.load %{{.*}}[{{.*}}] : !tile.desc<1x64x1x64xbf16> -> tensor<64x64xbf16>
   %q = tile.load %h[%i, %i, %i, %i] : !tile.desc<1x64x1x64xbf16> -> tensor<64x64xbf16>
   tile.store %q to %h[%i, %i, %i, %i] : tensor<64x64xbf16>, !tile.desc<1x64x1x64xbf16>
+  // CHECK: tile.rebox
+  %g = tile.rebox %Q : !tile.desc<1x128x1x64xbf16> -> !tile.desc<8x4x2x64xbf16>
+  // CHECK: tile.load %{{.*}}[{{.*}}] : !tile.desc<8x4x2x64xbf16> -> tensor<64x64xbf16>
+  %merged = tile.load %g[%i, %i, %i, %i] : !tile.desc<8x4x2x64xbf16> -> tensor<64x64xbf16>
+  // CHECK: tile.store %{{.*}} to %{{.*}} : tensor<64x64xbf16>, !tile.desc<8x4x2x64xbf16>
+  tile.store %merged to %g[%i, %i, %i, %i] : tensor<64x64xbf16>, !tile.desc<8x4x2x64xbf16>
+  // CHECK: tile.load %{{.*}}[%[[I:.*]], %[[I]], %[[I]], %[[I]], %[[I]], %[[I]], %[[I]], %[[I]]] : !tile.desc<8x4x2x64xbf16> -> tensor<128x64xbf16>
+  %two = tile.load %g[%i, %i, %i, %i, %i, %i, %i, %i] : !tile.desc<8x4x2x64xbf16> -> tensor<128x64xbf16>
   // CHECK: tile.store_reduce add %{{.*}} to %{{.*}}[%{{.*}}] : tensor<64x64xbf16>, !tile.desc<1x64x1x64xbf16>
   tile.store_reduce add %q to %h[%i, %i, %i, %i] : tensor<64x64xbf16>, !tile.desc<1x64x1x64xbf16>
   // CHECK: %[[S:.*]] = tile.to_shared %{{.*}} : tensor<64x64xbf16>

@@ -42,6 +42,10 @@ llvm.func @fp8(%a: i64, %b: i64, %c: f32) {
 llvm.func @integers(%a: i64, %b: i64) {
   // CHECK: "wgmma.mma_async.sync.aligned.m64n8k32.s32.s8.u8 {$0, $1, $2, $3}, $4, $5, 0;", "=r,=r,=r,=r,l,l"
   %d:4 = ptx.wgmma n 8 k 32 s8 u8 i32 a(%a : i64) b(%b) -> i32, i32, i32, i32
+  // CHECK: "wgmma.mma_async.sync.aligned.m64n8k32.s32.s8.s8.satfinite {$0, $1, $2, $3}, $8, $9, 1;", "=r,=r,=r,=r,0,1,2,3,l,l"
+  %e:4 = ptx.wgmma n 8 k 32 s8 s8 i32 a(%a : i64) b(%b) acc(%d#0, %d#1, %d#2, %d#3 : i32, i32, i32, i32) {satfinite} -> i32, i32, i32, i32
+  // CHECK: "wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {$0, $1}, $2, $3, 0, 1, 1, 0, 0;", "=r,=r,l,l"
+  %h:2 = ptx.wgmma n 8 k 16 f16 f16 f16 a(%a : i64) b(%b) -> i32, i32
   llvm.return
 }
 

@@ -271,3 +271,36 @@ func.func @no_barrier(%A: !tile.desc<64x64xbf16>, %v: !smem, %x: i32) {
   }
   return
 }
+
+// -----
+
+// Places are compared as constants with what the other side is beyond the thread's part: one subtraction a row, no register a column.
+// CHECK-LABEL: func.func @compare_places
+func.func @compare_places(%n: i32) {
+  warp.specialize {
+    warp.role @math warps(4) attributes {nv.first_warp = 0 : i64} {
+      // CHECK: %[[OWN:.*]] = arith.shli %{{.*}}, %c1_i32
+      // CHECK: arith.cmpi slt, %[[OWN]], %arg0
+      // CHECK-NEXT: %[[BEYOND:.*]] = llvm.intr.ssub.sat(%arg0, %[[OWN]])
+      // CHECK-NEXT: arith.cmpi sgt, %[[BEYOND]], %c1_i32
+      // CHECK-NEXT: arith.cmpi sgt, %[[BEYOND]], %c8_i32
+      // CHECK-NEXT: arith.cmpi sgt, %[[BEYOND]], %c9_i32
+      %i = nv.index dim(1) : tensor<64x16xi32, #nv.wgmma_acc>
+      %m = nv.splat %n : i32 -> tensor<64x16xi32, #nv.wgmma_acc>
+      %c = arith.cmpi slt, %i, %m : tensor<64x16xi32, #nv.wgmma_acc>
+      // CHECK: nvvm.vote.sync
+      %any = nv.warp_any %c : tensor<64x16xi1, #nv.wgmma_acc>
+      // Unsigned comparisons have no such form.
+      // CHECK-NOT: llvm.intr.ssub.sat
+      %u = arith.cmpi ult, %i, %m : tensor<64x16xi32, #nv.wgmma_acc>
+      %all = nv.warp_any %u : tensor<64x16xi1, #nv.wgmma_acc>
+      scf.if %any {
+        nvvm.barrier
+      }
+      scf.if %all {
+        nvvm.barrier
+      }
+    }
+  }
+  return
+}

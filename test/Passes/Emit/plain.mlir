@@ -32,14 +32,16 @@ func.func @accesses(%p: i64) {
 
 #line = #nv.blocked<[4], [32], [4], [0]>
 
-// Three steps: four registers, five shuffles, four warps. One lane of each warp writes; all read one vector.
+// Three steps: four registers, five shuffles, four warps. One lane of each warp writes; all read one vector. Products may become part of the
+// first step only: lanes would each round their own.
 // CHECK-LABEL: func.func @reduce
 func.func @reduce(%t: tensor<512xf32, #line>, %p: i64) {
   %s = nv.alloc 1 x 16 align 16 at 0 : !nv.memdesc<16xi8>
   warp.specialize {
     warp.role @main warps(4) attributes {nv.first_warp = 0 : i64, nv.barrier = 1 : i64} {
-      // CHECK-COUNT-3: arith.addf
+      // CHECK-COUNT-3: arith.addf {{.*}} fastmath<contract> : f32
       // CHECK-COUNT-5: nvvm.shfl.sync bfly
+      // CHECK-NEXT: arith.addf %{{[0-9]+}}, %{{[0-9]+}} : f32
       // CHECK: scf.if
       // CHECK: llvm.store {{.*}} {alignment = 4 : i64}
       // CHECK: nvvm.barrier id = %c1_i32

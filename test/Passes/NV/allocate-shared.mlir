@@ -41,3 +41,21 @@ func.func @padding() {
 func.func @none() {
   return
 }
+
+// -----
+
+// Storage that is never used at the same time has the same bytes: 1 and 2 each with 0, but not with each other. What has no number
+// comes after all.
+// CHECK-LABEL: func.func @shared
+// CHECK-SAME: nv.shared_bytes = 8208 : i64
+func.func @shared() attributes {nv.apart = array<i64: 0, 1, 0, 2>} {
+  // CHECK: nv.alloc 2 x 4096 align 1024 at 0 {name = "slots", nv.storage = 0 : i64}
+  %0 = nv.alloc 2 x 4096 align 1024 {name = "slots", nv.storage = 0 : i64} : i32
+  // CHECK: nv.alloc 1 x 3000 align 1024 at 0 {name = "scratch", nv.over = ["slots"], nv.storage = 1 : i64}
+  %1 = nv.alloc 1 x 3000 align 1024 {name = "scratch", nv.storage = 1 : i64} : i32
+  // CHECK: nv.alloc 1 x 4096 align 1024 at 3072 {name = "out", nv.over = ["slots"], nv.storage = 2 : i64}
+  %2 = nv.alloc 1 x 4096 align 1024 {name = "out", nv.storage = 2 : i64} : i32
+  // CHECK: nv.alloc 2 x 8 align 8 at 8192
+  %3 = nv.alloc 2 x 8 align 8 {name = "ring"} : !nv.barrier
+  return
+}

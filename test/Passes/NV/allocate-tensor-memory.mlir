@@ -28,3 +28,16 @@ func.func @too_much() {
   %o = nv.tmem.alloc 2 x 256 {name = "o"}
   return
 }
+
+// -----
+
+// The third sum lies where the first was: 512 columns, not 768.
+// CHECK-LABEL: func.func @shared
+// CHECK-SAME: nv.tensor_columns = [{column = 0 : i64, columns = 256 : i64, name = "a", slots = 1 : i64}, {column = 256 : i64, columns = 256 : i64, name = "b", slots = 1 : i64}, {column = 0 : i64, columns = 256 : i64, name = "c", over = ["a"], slots = 1 : i64}]
+// CHECK: nv.tmem.reserve %{{.*}}, 512 :
+func.func @shared() attributes {nv.apart = array<i64: 0, 2>} {
+  %a = nv.tmem.alloc 1 x 256 {name = "a", nv.storage = 0 : i64}
+  %b = nv.tmem.alloc 1 x 256 {name = "b", nv.storage = 1 : i64}
+  %c = nv.tmem.alloc 1 x 256 {name = "c", nv.storage = 2 : i64}
+  return
+}

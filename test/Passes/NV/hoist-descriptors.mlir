@@ -2,10 +2,10 @@
 
 !tile = !nv.memdesc<64x128xbf16, #nv.smem<swizzle = 128>>
 
-// The map of a descriptor: boxes as wide as the swizzle, innermost first, unit dimensions put back. Parameters follow the
-// arguments one by one; the launch comes from the kernel's attributes.
+// The map of a descriptor: boxes as wide as the swizzle, innermost first, unit dimensions put back. As the rest of each row is a copy of
+// its own, L2 fetches no more than that width. Parameters follow the arguments one by one; the launch comes from the kernel's attributes.
 // CHECK-LABEL: func.func @kernel(
-// CHECK-SAME: nv.tensor_map = {argument = 0 : i64, box = [64, 1, 64, 1], element = "bf16", fill = "zero", interleave = "none", kind = "tensor_map", l2_promotion = 256 : i64, swizzle = 128 : i64}
+// CHECK-SAME: nv.tensor_map = {argument = 0 : i64, box = [64, 1, 64, 1], element = "bf16", fill = "zero", interleave = "none", kind = "tensor_map", l2_promotion = 128 : i64, swizzle = 128 : i64}
 // CHECK-SAME: tileloom.recipe = {
 // CHECK-SAME: arguments = [{element = "bf16", kind = "tensor", name = "a", rank = 4 : i64},
 // CHECK-SAME: {element = "f32", kind = "pointer", name = "p"}, {element = "i32", kind = "scalar", name = "arg2"}
@@ -33,6 +33,19 @@ func.func @swizzles(%A: !tile.desc<32x32xf8E4M3FN>, %B: !tile.desc<1x8xf32>, %v:
   nv.tma.load %A[%i, %i] to %v : !tile.desc<32x32xf8E4M3FN>, !half
   nv.tma.store %v to %A[%i, %i] : !half, !tile.desc<32x32xf8E4M3FN>
   nv.tma.load %B[%i, %i] to %w : !tile.desc<1x8xf32>, !plain
+  return
+}
+
+// -----
+
+!merged = !nv.memdesc<64x128xbf16, #nv.smem<swizzle = 128>>
+
+// A view that counts rows by fewer indices than the box: the map has the box's own extents.
+// CHECK-LABEL: func.func @merged(
+// CHECK-SAME: box = [64, 8, 1, 8, 1]
+func.func @merged(%A: !tile.desc<1x8x1x8x128xbf16>, %v: !merged, %i: i32) attributes {tile.kernel} {
+  nv.tma.load %A[%i, %i, %i, %i, %i] to %v : !tile.desc<1x8x1x8x128xbf16>, !merged
+  nv.tma.store %v to %A[%i, %i, %i, %i, %i] : !merged, !tile.desc<1x8x1x8x128xbf16>
   return
 }
 

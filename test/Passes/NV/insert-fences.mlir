@@ -264,3 +264,49 @@ func.func @single_thread(%C: !tile.desc<4xi32>, %i: i32) {
   }
   return
 }
+
+// -----
+
+!smem = !nv.memdesc<64x64xbf16>
+!places = tensor<64x64xi64>
+
+// Copies are under way when their issuer releases the slot: the reader fences, once for each time that a slot comes.
+// CHECK-LABEL: func.func @copies
+func.func @copies(%p: i64, %at: !places, %n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %b = warp.buffer : !warp.buffer<2 x [64x64xbf16]>
+  %free = warp.ring released %b : !warp.buffer<2 x [64x64xbf16]>
+  %ready = warp.ring %b : !warp.buffer<2 x [64x64xbf16]>
+  warp.specialize {
+    // CHECK: warp.role @fill
+    // CHECK-NOT: nv.fence.proxy
+    // CHECK: warp.role @math
+    warp.role @fill warps(4) {
+      scf.for %k = %c0 to %n step %c1 : i32 {
+        %t = warp.acquire %free
+        %v = warp.slot %t : !smem
+        nv.cp_async %p[%at] to %v : !places, !smem
+        warp.release %t to %ready cp_async
+      }
+    }
+    // CHECK: warp.acquire
+    // CHECK: nv.memdesc.trans
+    // CHECK-NEXT: nv.fence.proxy
+    // CHECK-NEXT: nv.wgmma
+    // CHECK-NEXT: nv.wgmma
+    // CHECK-NOT: nv.fence.proxy
+    warp.role @math warps(4) {
+      scf.for %k = %c0 to %n step %c1 : i32 {
+        %t = warp.acquire %ready
+        %v = warp.slot %t : !smem
+        %w = nv.memdesc.trans %v : !smem -> !smem
+        %d = nv.wgmma %v, %w : !smem, !smem -> tensor<64x64xf32>
+        %e = nv.wgmma %v, %v : !smem, !smem -> tensor<64x64xf32>
+        nv.wgmma.wait pending(0)
+        warp.release %t to %free wgmma
+      }
+    }
+  }
+  return
+}

@@ -39,3 +39,19 @@ func.func @scan(%x: tensor<64xf32>) -> tensor<64xf32> {
   %y = tile.scan mul %x dim(0) reverse : tensor<64xf32>
   return %y : tensor<64xf32>
 }
+
+// An arrival comes after all that the threads did, and what follows the last one after all arrivals. The last leaves the counter at zero.
+// CHECK-LABEL: func.func @arrival
+// CHECK: nv.named_barrier
+// CHECK-NEXT: nv.memory_fence gpu
+// CHECK-NEXT: %[[BEFORE:.*]] = nv.global_atomic add
+// CHECK-NEXT: nv.memory_fence gpu
+// CHECK-NEXT: nv.named_barrier
+// CHECK: %[[LAST:.*]] = arith.cmpi eq, %[[BEFORE]], %c3
+// CHECK: scf.if %[[LAST]] {
+// CHECK-NEXT: nv.global_store %c0
+// CHECK: return %[[LAST]]
+func.func @arrival(%p: i64, %i: i32) -> i1 {
+  %last = tile.last_arrival %p[%i] of 4
+  return %last : i1
+}

@@ -39,8 +39,10 @@ func.func @grouped(%m: i32, %n: i32, %p: i64) {
         // CHECK-NEXT: %[[FIRST:.*]] = arith.muli %[[GROUP]], %c4_i32
         // CHECK-NEXT: %[[BEFORE:.*]] = arith.muli %[[GROUP]], %[[PER]]
         // CHECK-NEXT: %[[REST:.*]] = arith.subi %[[T]], %[[BEFORE]]
-        // CHECK-NEXT: %[[LEFT:.*]] = arith.subi %[[M]], %[[FIRST]]
-        // CHECK-NEXT: %[[ROWS:.*]] = arith.minui %[[LEFT]], %c4_i32
+        // CHECK-NEXT: %[[END:.*]] = arith.addi %[[FIRST]], %c4_i32
+        // CHECK-NEXT: %[[WHOLE:.*]] = arith.cmpi ule, %[[END]], %[[M]]
+        // CHECK-NEXT: %[[LAST:.*]] = arith.remui %[[M]], %c4_i32
+        // CHECK-NEXT: %[[ROWS:.*]] = arith.select %[[WHOLE]], %c4_i32, %[[LAST]]
         // CHECK-NEXT: %[[J:.*]] = arith.divui %[[REST]], %[[ROWS]]
         // CHECK-NEXT: %[[JR:.*]] = arith.muli %[[J]], %[[ROWS]]
         // CHECK-NEXT: %[[ROW:.*]] = arith.subi %[[REST]], %[[JR]]

@@ -347,6 +347,58 @@ func.func @pointers(%p: i64 {tile.pointer = bf16}, %d: i64 {tile.pointer = f32},
 
 // -----
 
+// Places that are known to be neighbours are copied without registers, and the barrier counts the copies.
+// CHECK-LABEL: func.func @copies
+// CHECK: %[[S:.*]]:2 = warp.slot
+// CHECK: nv.cp_async %{{.*}}[%{{.*}}] to %[[S]]#0 {warp.in = "gather"}
+// CHECK: nv.cp_async %{{.*}}[%{{.*}}] mask(%{{.*}} : tensor<64x32xi1>) to %[[S]]#1 {warp.in = "gather"}
+// CHECK-NOT: nv.local_store
+// CHECK: warp.release %{{.*}} to %{{.*}} cp_async {warp.in = "gather"}
+// TMEM-LABEL: func.func @copies
+// TMEM: warp.release %{{.*}} to %{{.*}} cp_async {warp.in = "gather"}
+func.func @copies(%p: i64 {tile.pointer = bf16, tile.divisibility = 16 : i32}, %d: i64 {tile.pointer = f32}) attributes {tile.kernel} {
+  %c64 = arith.constant dense<64> : tensor<64x64xi32>
+  %row = nv.index dim(0) : tensor<64x64xi32>
+  %column = nv.index dim(1) : tensor<64x64xi32>
+  %start = arith.muli %row, %c64 overflow<nsw> : tensor<64x64xi32>
+  %a = arith.addi %start, %column overflow<nsw> : tensor<64x64xi32>
+  %c32 = arith.constant dense<32> : tensor<64x32xi32>
+  %row2 = nv.index dim(0) : tensor<64x32xi32>
+  %column2 = nv.index dim(1) : tensor<64x32xi32>
+  %start2 = arith.muli %row2, %c32 overflow<nsw> : tensor<64x32xi32>
+  %b = arith.addi %start2, %column2 overflow<nsw> : tensor<64x32xi32>
+  %inside = arith.cmpi slt, %row2, %c32 : tensor<64x32xi32>
+  %zero = arith.constant dense<0.0> : tensor<64x32xbf16>
+  %x = tile.gather %p[%a] : tensor<64x64xi32> -> tensor<64x64xbf16>
+  %y = tile.gather %p[%b] mask(%inside : tensor<64x32xi1>) other(%zero : tensor<64x32xbf16>) : tensor<64x32xi32> -> tensor<64x32xbf16>
+  %s = tile.dot %x, %y : tensor<64x64xbf16>, tensor<64x32xbf16> -> tensor<64x32xf32>
+  tile.scatter %s to %d[%b] : tensor<64x32xf32>, tensor<64x32xi32>
+  return
+}
+
+// -----
+
+// Where a masked-off element is not zero it is read and stored.
+// CHECK-LABEL: func.func @filled
+// CHECK-NOT: nv.cp_async
+// CHECK: warp.release %{{.*}} to %{{.*}} generic {warp.in = "gather"}
+// TMEM-LABEL: func.func @filled
+func.func @filled(%p: i64 {tile.pointer = bf16, tile.divisibility = 16 : i32}, %d: i64 {tile.pointer = f32}) attributes {tile.kernel} {
+  %c64 = arith.constant dense<64> : tensor<64x64xi32>
+  %row = nv.index dim(0) : tensor<64x64xi32>
+  %column = nv.index dim(1) : tensor<64x64xi32>
+  %start = arith.muli %row, %c64 overflow<nsw> : tensor<64x64xi32>
+  %a = arith.addi %start, %column overflow<nsw> : tensor<64x64xi32>
+  %inside = arith.cmpi slt, %row, %c64 : tensor<64x64xi32>
+  %one = arith.constant dense<1.0> : tensor<64x64xbf16>
+  %x = tile.gather %p[%a] mask(%inside : tensor<64x64xi1>) other(%one : tensor<64x64xbf16>) : tensor<64x64xi32> -> tensor<64x64xbf16>
+  %s = tile.dot %x, %x : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+  tile.scatter %s to %d[%a] : tensor<64x64xf32>, tensor<64x64xi32>
+  return
+}
+
+// -----
+
 // A role that writes an operand for itself: replicas would each have their own.
 // CHECK-LABEL: func.func @computed
 // CHECK: %[[B:.*]] = warp.buffer {{.*}}per_replica
@@ -373,5 +425,59 @@ func.func @computed(%A: !tile.desc<64x64xbf16>, %d: i64 {tile.pointer = f32}, %b
 func.func @combined(%A: !tile.desc<64x64xf32>, %D: !tile.desc<64x64xf32>, %i: i32) attributes {tile.kernel} {
   %x = tile.load %A[%i, %i] : !tile.desc<64x64xf32> -> tensor<64x64xf32>
   tile.store_reduce add %x to %D[%i, %i] : tensor<64x64xf32>, !tile.desc<64x64xf32>
+  return
+}
+
+// -----
+
+// Boxes one above the other: a copy for each, into its rows of the slot.
+// CHECK-LABEL: func.func @boxes
+// CHECK: %[[S:.*]]:2 = warp.slot %{{.*}} {warp.in = "load"}
+// CHECK: %[[UPPER:.*]] = nv.memdesc.slice %[[S]]#0[%c0_i32{{.*}}, %c0_i32{{.*}}] {warp.in = "load"} : <64x64xbf16> -> <32x64xbf16>
+// CHECK: nv.tma.load %{{.*}}[%[[I:.*]], %{{.*}}] to %[[UPPER]]
+// CHECK: %[[LOWER:.*]] = nv.memdesc.slice %[[S]]#0[%c32_i32, %{{.*}}] {warp.in = "load"} : <64x64xbf16> -> <32x64xbf16>
+// CHECK: nv.tma.load %{{.*}}[%[[J:.*]], %{{.*}}] to %[[LOWER]]
+// CHECK: warp.release
+// TMEM-LABEL: func.func @boxes
+func.func @boxes(%A: !tile.desc<32x64xbf16>, %B: !tile.desc<64x64xbf16>, %D: !tile.desc<64x64xf32>, %i: i32, %j: i32) attributes {tile.kernel} {
+  %a = tile.load %A[%i, %i, %j, %i] : !tile.desc<32x64xbf16> -> tensor<64x64xbf16>
+  %b = tile.load %B[%i, %i] : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+  %d = tile.dot %a, %b : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+  tile.store %d to %D[%i, %i] : tensor<64x64xf32>, !tile.desc<64x64xf32>
+  return
+}
+
+// -----
+
+// An operand made by a role of its own out of a tile that the product reads as well: it is copied for each of the two, whose slots are free at
+// different times. The role's reads go to registers, and what it writes is handed to the product.
+// CHECK-LABEL: func.func @halved
+// CHECK: warp.ring released %[[OWN:.*]] :
+// CHECK: warp.buffer : <1 x [64x64xbf16]>
+// CHECK: warp.buffer : <1 x [64x64xbf16]>
+// CHECK: scf.for
+// CHECK-COUNT-2: nv.tma.load {{.*}} {warp.in = "load"}
+// CHECK: %[[T:.*]] = warp.acquire {{.*}} {warp.in = "gather"}
+// CHECK: %[[X:.*]] = nv.local_load {{.*}} {warp.in = "gather"}
+// CHECK-NEXT: warp.release %[[T]] to {{.*}} generic {warp.in = "gather"}
+// CHECK: %[[H:.*]] = arith.mulf %[[X]]
+// CHECK: nv.local_store %[[H]] to {{.*}} {warp.in = "gather"}
+// CHECK: warp.release {{.*}} generic {warp.in = "gather"}
+// CHECK: nv.wgmma {{.*}} {warp.in = "math"}
+// TMEM-LABEL: func.func @halved
+func.func @halved(%A: !tile.desc<64x64xbf16>, %D: !tile.desc<64x64xf32>, %n: i32, %i: i32)
+    attributes {tile.kernel, tile.schedule = #tile.schedule<replicas = 1, operands = "gather">} {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %half = arith.constant dense<0.5> : tensor<64x64xbf16>
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %d = scf.for %k = %c0 to %n step %c64 iter_args(%acc = %zero) -> tensor<64x64xf32> : i32 {
+    %x = tile.load %A[%i, %k] : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+    %h = arith.mulf %x, %half : tensor<64x64xbf16>
+    %t = tile.trans %h : tensor<64x64xbf16> -> tensor<64x64xbf16>
+    %next = tile.dot %x, %t acc(%acc) : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+    scf.yield %next : tensor<64x64xf32>
+  }
+  tile.store %d to %D[%i, %i] : tensor<64x64xf32>, !tile.desc<64x64xf32>
   return
 }

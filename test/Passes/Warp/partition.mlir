@@ -120,3 +120,110 @@ func.func @nothing_to_keep(%x: i64 {tile.pointer = f32}) attributes {tile.kernel
   tile.scatter %v to %x[%i] : tensor<256xf32>, tensor<256xi32>
   return
 }
+
+// -----
+
+// B comes narrow and is widened. Each of two warpgroups would widen all of it between its products: a role of its own is shorter. On Blackwell the
+// warps that do not issue products do it in any case.
+// CHECK-LABEL: func.func @widened
+// CHECK-SAME: warp.roles = ["math", "load", "gather"]
+// CHECK: tile.to_shared {{.*}} {warp.in = "gather"}
+// BLACKWELL-LABEL: func.func @widened
+// BLACKWELL-SAME: warp.roles = ["math", "load", "mma"]
+// BLACKWELL: tile.to_shared {{.*}} {warp.in = "math"}
+func.func @widened(%A: !tile.desc<128x64xbf16>, %B: !tile.desc<64x64xf8E4M3FN>, %D: !tile.desc<128x64xf32>, %k: i32, %i: i32)
+    attributes {tile.kernel, tile.schedule = #tile.schedule<replicas = 2>} {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %zero = arith.constant dense<0.0> : tensor<128x64xf32>
+  %d = scf.for %j = %c0 to %k step %c64 iter_args(%acc = %zero) -> tensor<128x64xf32> : i32 {
+    %a = tile.load %A[%i, %j] : !tile.desc<128x64xbf16> -> tensor<128x64xbf16>
+    %b8 = tile.load %B[%i, %j] : !tile.desc<64x64xf8E4M3FN> -> tensor<64x64xf8E4M3FN>
+    %b = arith.extf %b8 : tensor<64x64xf8E4M3FN> to tensor<64x64xbf16>
+    %t = tile.trans %b : tensor<64x64xbf16> -> tensor<64x64xbf16>
+    %next = tile.dot %a, %t acc(%acc) : tensor<128x64xbf16>, tensor<64x64xbf16> -> tensor<128x64xf32>
+    scf.yield %next : tensor<128x64xf32>
+  }
+  tile.store %d to %D[%i, %i] : tensor<128x64xf32>, !tile.desc<128x64xf32>
+  return
+}
+
+// -----
+
+// What the caller says.
+// CHECK-LABEL: func.func @widened_in_turn
+// CHECK-SAME: warp.roles = ["math", "load"]
+func.func @widened_in_turn(%A: !tile.desc<128x64xbf16>, %B: !tile.desc<64x64xf8E4M3FN>, %D: !tile.desc<128x64xf32>, %k: i32, %i: i32)
+    attributes {tile.kernel, tile.schedule = #tile.schedule<replicas = 2, operands = "math">} {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %zero = arith.constant dense<0.0> : tensor<128x64xf32>
+  %d = scf.for %j = %c0 to %k step %c64 iter_args(%acc = %zero) -> tensor<128x64xf32> : i32 {
+    %a = tile.load %A[%i, %j] : !tile.desc<128x64xbf16> -> tensor<128x64xbf16>
+    %b8 = tile.load %B[%i, %j] : !tile.desc<64x64xf8E4M3FN> -> tensor<64x64xf8E4M3FN>
+    %b = arith.extf %b8 : tensor<64x64xf8E4M3FN> to tensor<64x64xbf16>
+    %t = tile.trans %b : tensor<64x64xbf16> -> tensor<64x64xbf16>
+    %next = tile.dot %a, %t acc(%acc) : tensor<128x64xbf16>, tensor<64x64xbf16> -> tensor<128x64xf32>
+    scf.yield %next : tensor<128x64xf32>
+  }
+  tile.store %d to %D[%i, %i] : tensor<128x64xf32>, !tile.desc<128x64xf32>
+  return
+}
+
+// -----
+
+// A sum of 128 registers leaves none for warps of another role.
+// CHECK-LABEL: func.func @wide_sum
+// CHECK-SAME: warp.roles = ["math", "load"]
+// CHECK: tile.to_shared {{.*}} {warp.in = "math"}
+func.func @wide_sum(%A: !tile.desc<128x64xbf16>, %B: !tile.desc<256x64xf8E4M3FN>, %D: !tile.desc<128x256xf32>, %k: i32, %i: i32)
+    attributes {tile.kernel, tile.schedule = #tile.schedule<replicas = 2>} {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %zero = arith.constant dense<0.0> : tensor<128x256xf32>
+  %d = scf.for %j = %c0 to %k step %c64 iter_args(%acc = %zero) -> tensor<128x256xf32> : i32 {
+    %a = tile.load %A[%i, %j] : !tile.desc<128x64xbf16> -> tensor<128x64xbf16>
+    %b8 = tile.load %B[%i, %j] : !tile.desc<256x64xf8E4M3FN> -> tensor<256x64xf8E4M3FN>
+    %b = arith.extf %b8 : tensor<256x64xf8E4M3FN> to tensor<256x64xbf16>
+    %t = tile.trans %b : tensor<256x64xbf16> -> tensor<64x256xbf16>
+    %next = tile.dot %a, %t acc(%acc) : tensor<128x64xbf16>, tensor<64x256xbf16> -> tensor<128x256xf32>
+    scf.yield %next : tensor<128x256xf32>
+  }
+  tile.store %d to %D[%i, %i] : tensor<128x256xf32>, !tile.desc<128x256xf32>
+  return
+}
+
+// -----
+
+// What else needs the widened tile has it where it is computed.
+// CHECK-LABEL: func.func @also_stored
+// CHECK-SAME: warp.roles = ["math", "load"]
+// CHECK: tile.to_shared {{.*}} {warp.in = "math"}
+func.func @also_stored(%A: !tile.desc<128x64xbf16>, %B: !tile.desc<64x64xf8E4M3FN>, %D: !tile.desc<128x64xf32>, %k: i32, %i: i32,
+    %p: i64 {tile.pointer = f32})
+    attributes {tile.kernel, tile.schedule = #tile.schedule<replicas = 2>} {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %zero = arith.constant dense<0.0> : tensor<128x64xf32>
+  %d = scf.for %j = %c0 to %k step %c64 iter_args(%acc = %zero) -> tensor<128x64xf32> : i32 {
+    %a = tile.load %A[%i, %j] : !tile.desc<128x64xbf16> -> tensor<128x64xbf16>
+    %b8 = tile.load %B[%i, %j] : !tile.desc<64x64xf8E4M3FN> -> tensor<64x64xf8E4M3FN>
+    %b = arith.extf %b8 : tensor<64x64xf8E4M3FN> to tensor<64x64xbf16>
+    %f = arith.extf %b : tensor<64x64xbf16> to tensor<64x64xf32>
+    %e = tile.reduce add %f dim(0) : tensor<64x64xf32> -> tensor<64xf32>
+    %all = tile.reduce add %e dim(0) : tensor<64xf32> -> f32
+    tile.scatter %all to %p[%j] : f32, i32
+    %t = tile.trans %b : tensor<64x64xbf16> -> tensor<64x64xbf16>
+    %next = tile.dot %a, %t acc(%acc) : tensor<128x64xbf16>, tensor<64x64xbf16> -> tensor<128x64xf32>
+    scf.yield %next : tensor<128x64xf32>
+  }
+  tile.store %d to %D[%i, %i] : tensor<128x64xf32>, !tile.desc<128x64xf32>
+  return
+}
+
+// -----
+
+// expected-error @+1 {{schedule: operands = "gather" expected an operand of a product that is computed, but not from products, found none}}
+func.func @nothing_computed(%x: i64 {tile.pointer = f32}) attributes {tile.kernel, tile.schedule = #tile.schedule<operands = "gather">} {
+  return
+}

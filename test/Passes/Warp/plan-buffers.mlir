@@ -1,10 +1,22 @@
 // RUN: kernel-opt %s --warp-plan-buffers --split-input-file --verify-diagnostics | FileCheck %s
 
-// Rings of the innermost loop take what is left of shared memory: 6 slots of 32 KB beside 32 KB that a tile keeps.
+// Rings of the innermost loop take all of shared memory: 7 slots of 32 KB. The 32 KB of the one tile's results lie over them, once the
+// replicas have met.
 // CHECK-LABEL: func.func @deep
-// CHECK: warp.buffer : <6 x [128x64xbf16, 128x64xbf16]>
+// CHECK: %[[M:.*]] = warp.buffer : <1 x []>
+// CHECK: %[[OPEN:.*]] = warp.ring released %[[M]]
+// CHECK: %[[MET:.*]] = warp.ring %[[M]] {name = "meeting"}
+// CHECK: warp.buffer : <7 x [128x64xbf16, 128x64xbf16]>
 // CHECK: warp.buffer per_replica : <1 x [64x128xbf16]>
+// CHECK: %[[STAGED:.*]] = warp.ring released
 // CHECK: warp.role @math warps(4) replicas(2) registers(240)
+// CHECK: scf.for
+// CHECK: }
+// CHECK: %[[T:.*]] = warp.acquire %[[OPEN]]
+// CHECK: warp.release %[[T]] to %[[MET]] generic
+// CHECK: %[[U:.*]] = warp.acquire %[[MET]]
+// CHECK: warp.release %[[U]] to %[[OPEN]] generic
+// CHECK: warp.acquire %[[STAGED]]
 // CHECK: warp.role @load warps(1) registers(24)
 func.func @deep(%A: !tile.desc<128x64xbf16>, %n: i32) attributes {tile.kernel, tile.schedule = #tile.schedule<use = "cooperative">} {
   %c0 = arith.constant 0 : i32
@@ -27,6 +39,44 @@ func.func @deep(%A: !tile.desc<128x64xbf16>, %n: i32) attributes {tile.kernel, t
       scf.for %i = %c0 to %n step %c1 : i32 {
         %t = warp.acquire %free
         warp.release %t to %ready generic
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+// Where the next tile's operands come while this one's results leave, these keep their own 32 KB.
+// CHECK-LABEL: func.func @tiles
+// CHECK: warp.buffer : <6 x [128x64xbf16, 128x64xbf16]>
+// CHECK: warp.buffer per_replica : <1 x [64x128xbf16]>
+// CHECK-NOT: warp.buffer
+func.func @tiles(%A: !tile.desc<128x64xbf16>, %n: i32) attributes {tile.kernel, tile.schedule = #tile.schedule<use = "cooperative">} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %ab = warp.buffer : !warp.buffer<1 x [128x64xbf16, 128x64xbf16]>
+  %free = warp.ring released %ab : !warp.buffer<1 x [128x64xbf16, 128x64xbf16]>
+  %ready = warp.ring %ab : !warp.buffer<1 x [128x64xbf16, 128x64xbf16]>
+  %out = warp.buffer per_replica : !warp.buffer<1 x [64x128xbf16]>
+  %staged = warp.ring released %out : !warp.buffer<1 x [64x128xbf16]>
+  warp.specialize {
+    warp.role @math warps(4) replicas(2) {
+      warp.for_each_tile (%x, %y) in (%n, %n) {
+        scf.for %i = %c0 to %n step %c1 : i32 {
+          %t = warp.acquire %ready
+          warp.release %t to %free generic
+        }
+        %o = warp.acquire %staged
+        warp.release %o to %staged generic
+      }
+    }
+    warp.role @load warps(1) {
+      warp.for_each_tile (%x, %y) in (%n, %n) {
+        scf.for %i = %c0 to %n step %c1 : i32 {
+          %t = warp.acquire %free
+          warp.release %t to %ready generic
+        }
       }
     }
   }
@@ -74,8 +124,8 @@ func.func @sums() attributes {tile.kernel, tile.schedule = #tile.schedule<use = 
 // A role that issues products has registers for their descriptors; narrow roles share a warpgroup, so all have as many.
 // CHECK-LABEL: func.func @issuer
 // CHECK: warp.role @math warps(4) registers(240)
-// CHECK: warp.role @load warps(1) registers(80)
-// CHECK: warp.role @mma warps(1) registers(80)
+// CHECK: warp.role @load warps(1) registers(240)
+// CHECK: warp.role @mma warps(1) registers(240)
 func.func @issuer(%a: !nv.memdesc<128x64xbf16>, %b: !nv.memdesc<64x64xbf16>, %d: !nv.memdesc<128x64xf32, tmem>)
     attributes {tile.kernel, tile.schedule = #tile.schedule<use = "cooperative">} {
   %true = arith.constant true

@@ -184,7 +184,7 @@ func.func @other(%n: i32, %p: i64, %q: i64) {
 // CHECK-DAG: %[[COLUMNS:.*]] = nv.index dim(1) : tensor<64x64xi32>
 // CHECK-DAG: %[[ROWS:.*]] = nv.index dim(0) : tensor<64x64xi32>
 // CHECK: arith.addi %[[ROWS]]
-// CHECK: arith.cmpi slt, %[[COLUMNS]]
+// CHECK: arith.cmpi sle, %[[COLUMNS]]
 // CHECK: arith.select
 // CHECK: scf.for %{{.*}} = %[[END]]
 // CHECK-NOT: arith.select
@@ -258,6 +258,105 @@ func.func @signed(%columns: i32, %p: i64, %q: i64) {
         %limit = nv.splat %columns : i32 -> !v
         %inside1 = arith.cmpi slt, %column1, %limit : !v
         %inside = nv.broadcast %inside1 dim(0) : tensor<32xi1> -> !b
+        %y = arith.select %inside, %x, %z : !b, !t
+        %next = arith.addf %s, %y : !t
+        scf.yield %next : !t
+      }
+      nv.global_store %all to %q[%o] : !t, tensor<64x32xi64>
+    }
+  }
+  return
+}
+
+// -----
+
+!t = tensor<64x32xf32>
+!i = tensor<64x32xi32>
+!b = tensor<64x32xi1>
+
+// Rows of pairs (row / 8 positions), a length that is the smaller one of two, and the last tile taken out of the loop: what cancels is proved
+// before the minimum is taken apart. One loop without its mask; the band of the quotients has a loop with and one without.
+// CHECK-LABEL: @quotients
+// CHECK: scf.for
+// CHECK: arith.select
+// CHECK: scf.for
+// CHECK-NOT: arith.select
+// CHECK: nv.global_store
+// CHECK-NOT: scf.for
+func.func @quotients(%length: i32, %most: i32, %m: i32, %p: i64, %q: i64) {
+  %c1 = arith.constant 1 : i32
+  %c32 = arith.constant 32 : i32
+  warp.specialize {
+    warp.role @sum warps(4) {
+      %z = arith.constant dense<0.0> : !t
+      %eight = arith.constant dense<8> : tensor<64xi32>
+      %o = nv.index dim(1) : tensor<64x32xi64>
+      %end = arith.minsi %length, %most : i32
+      %tiles = arith.ceildivsi %end, %c32 : i32
+      %last = arith.subi %tiles, %c1 : i32
+      %row = nv.index dim(0) : tensor<64xi32>
+      %query = arith.divsi %row, %eight : tensor<64xi32>
+      %ms = nv.splat %m : i32 -> tensor<64xi32>
+      %place = arith.addi %query, %ms : tensor<64xi32>
+      %places = nv.broadcast %place dim(1) : tensor<64xi32> -> !i
+      %all = scf.for %j = %c1 to %tiles step %c1 iter_args(%s = %z) -> (!t) : i32 {
+        %x = nv.global_load %p[%o] : tensor<64x32xi64> -> !t
+        %before = arith.subi %last, %j : i32
+        %j0 = arith.muli %before, %c32 : i32
+        %first = nv.splat %j0 : i32 -> !i
+        %iota = nv.index dim(1) : !i
+        %column = arith.addi %iota, %first : !i
+        %ends = nv.splat %end : i32 -> !i
+        %there = arith.cmpi slt, %column, %ends : !i
+        %seen = arith.cmpi sle, %column, %places : !i
+        %inside = arith.andi %there, %seen : !b
+        %y = arith.select %inside, %x, %z : !b, !t
+        %next = arith.addf %s, %y : !t
+        scf.yield %next : !t
+      }
+      nv.global_store %all to %q[%o] : !t, tensor<64x32xi64>
+    }
+  }
+  return
+}
+
+// -----
+
+!t = tensor<64x32xf32>
+!i = tensor<64x32xi32>
+!b = tensor<64x32xi1>
+
+// A limit for each row that grows along them, though not evenly (the chunk that a row is in): from the last row's on there is no mask.
+// CHECK-LABEL: @chunks
+// CHECK: %[[LAST:.*]] = arith.addi %{{.*}}, %c63_i32
+// CHECK: arith.divsi %[[LAST]]
+// CHECK: %[[SUM:.*]] = scf.for
+// CHECK: arith.select
+// CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[SUM]])
+// CHECK-NOT: arith.select
+// CHECK: nv.global_store
+func.func @chunks(%m: i32, %chunk: i32, %tiles: i32, %p: i64, %q: i64) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c32 = arith.constant 32 : i32
+  warp.specialize {
+    warp.role @sum warps(4) {
+      %z = arith.constant dense<0.0> : !t
+      %o = nv.index dim(1) : tensor<64x32xi64>
+      %row = nv.index dim(0) : tensor<64xi32>
+      %ms = nv.splat %m : i32 -> tensor<64xi32>
+      %place = arith.addi %row, %ms : tensor<64xi32>
+      %sizes = nv.splat %chunk : i32 -> tensor<64xi32>
+      %number = arith.divsi %place, %sizes : tensor<64xi32>
+      %begin = arith.muli %number, %sizes : tensor<64xi32>
+      %begins = nv.broadcast %begin dim(1) : tensor<64xi32> -> !i
+      %all = scf.for %j = %c0 to %tiles step %c1 iter_args(%s = %z) -> (!t) : i32 {
+        %x = nv.global_load %p[%o] : tensor<64x32xi64> -> !t
+        %j0 = arith.muli %j, %c32 : i32
+        %first = nv.splat %j0 : i32 -> !i
+        %iota = nv.index dim(1) : !i
+        %column = arith.addi %iota, %first : !i
+        %inside = arith.cmpi sge, %column, %begins : !i
         %y = arith.select %inside, %x, %z : !b, !t
         %next = arith.addf %s, %y : !t
         scf.yield %next : !t

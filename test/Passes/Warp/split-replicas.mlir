@@ -31,6 +31,24 @@ func.func @rows(%A: !tile.desc<128x64xbf16>, %B: !tile.desc<64x64xbf16>, %D: !ti
 
 // -----
 
+// Rows that the box counts by two indices: the first of them is divided.
+// CHECK-LABEL: func.func @rows_of_two_indices
+// CHECK: %[[R:.*]] = warp.replica_index
+// CHECK: %[[FIRST:.*]] = arith.muli %[[R]], %c8{{.*}} : i32
+// CHECK: tile.rebox %{{.*}} : !tile.desc<1x16x1x8x64xf32> -> !tile.desc<1x8x1x8x64xf32>
+// CHECK: %[[PLACE:.*]] = arith.addi %{{.*}}, %[[FIRST]]
+// CHECK: warp.store %{{.*}} to %{{.*}}[%{{[^,]*}}, %[[PLACE]], %{{.*}}] {{.*}}: tensor<64x64xf32>
+func.func @rows_of_two_indices(%A: !tile.desc<128x64xbf16>, %B: !tile.desc<64x64xbf16>, %D: !tile.desc<1x16x1x8x64xf32>, %i: i32)
+    attributes {tile.kernel, tile.schedule = #tile.schedule<replicas = 2, use = "cooperative">} {
+  %a = tile.load %A[%i, %i] : !tile.desc<128x64xbf16> -> tensor<128x64xbf16>
+  %b = tile.load %B[%i, %i] : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+  %d = tile.dot %a, %b : tensor<128x64xbf16>, tensor<64x64xbf16> -> tensor<128x64xf32>
+  tile.store %d to %D[%i, %i, %i, %i, %i] : tensor<128x64xf32>, !tile.desc<1x16x1x8x64xf32>
+  return
+}
+
+// -----
+
 // Turns: the products of a tile stay together, the epilogue is beside the other replica's.
 // CHECK-LABEL: func.func @turns
 // CHECK: %[[ORDER:.*]] = warp.order 2

@@ -12,7 +12,7 @@ import sys
 import numpy as np
 
 from simulate_tcgen05 import to_bf16
-from tile_kernel import DTYPES, Kernel, decode, run
+from tile_kernel import DTYPES, MLIR, Kernel, decode, run
 
 
 def values(rng, shape, element):
@@ -189,17 +189,17 @@ def atomics(element, kinds):
     return make
 
 
-def product(m, n, kk, element, warps):
+def product(m, n, kk, element, warps, sums=None):
     def make(rng):
         k = Kernel(warps)
         a, b = values(rng, (m, kk), element), values(rng, (n, kk), element)
         at = k.load("a", a, element)
         bt = k.load("b", b, element, shape=(kk, n), strides=(1, kk))
-        acc = "i32" if element == "i8" else "f32"
+        acc = sums or ("i32" if element == "i8" else "f32")
         zero = k.emit(f"arith.constant dense<{0 if acc == 'i32' else 0.0}> : {k.type((m, n), acc)}")
         d = k.emit(f"nv.mma {at}, {bt}, {zero} : {k.type((m, kk), element)}, {k.type((kk, n), element)}, {k.type((m, n), acc)}")
         x, y = (decode(v, element).astype(np.float64) for v in (a, b))
-        k.store(d, (m, n), acc, x @ y.T, 1e-3 if element == "f32" else 1e-5 if acc == "f32" else 0)
+        k.store(d, (m, n), acc, x @ y.T, 1e-3 if element == "f32" else 1e-5 if acc == "f32" else 3e-3 if acc == "f16" else 0)
         return k
     return make
 
@@ -231,6 +231,34 @@ def copies(element, columns, mask):
     return make
 
 
+def warpgroup_product(m, n, kk, element, sums, saturate=False, start=1):
+    """nv.wgmma on tiles in shared memory, added to a constant."""
+    def make(rng):
+        k = Kernel(4)
+        a, b = values(rng, (m, kk), element), values(rng, (n, kk), element)
+        views = [f"!nv.memdesc<{rows}x{kk}x{MLIR.get(element, element)}>" for rows in (m, n)]
+        k.lines.append("%slot = warp.acquire %ring")
+        k.lines.append(f"%left, %right = warp.slot %slot : {views[0]}, {views[1]}")
+        for name, array, target, view in ("a", a, "%left", views[0]), ("b", b, "%right", views[1]):
+            t = k.load(name, array, element)
+            k.lines.append(f"nv.local_store {t} to {target} : {k.type(array.shape, element)}, {view}")
+        flipped = f"!nv.memdesc<{kk}x{n}x{MLIR.get(element, element)}>"
+        bt = k.emit(f"nv.memdesc.trans %right : {views[1]} -> {flipped}")
+        c = k.emit(f"arith.constant dense<{start if sums == 'i32' else float(start)}> : {k.type((m, n), sums)}")
+        d = k.emit(f"nv.wgmma %left, {bt} acc({c}){' satfinite' if saturate else ''} : {views[0]}, {flipped} -> {k.type((m, n), sums)}")
+        w = k.emit(f"nv.wgmma.wait {d} pending(0) : {k.type((m, n), sums)}")
+        k.lines.append("warp.release %slot to %ring generic")
+        x, y = (decode(v, element).astype(np.float64) for v in (a, b))
+        exact = x @ y.T + start
+        if sums == "i32":
+            exact = np.clip(exact, -2**31, 2**31 - 1) if saturate else (exact.astype(np.int64) + 2**31) % 2**32 - 2**31
+        k.store(w, (m, n), sums, exact, 0 if sums == "i32" else 3e-3 if sums == "f16" else 1e-5)
+        buffer = f"!warp.buffer<1 x [{views[0][12:-1]}, {views[1][12:-1]}]>"
+        k.head = f"%buffer = warp.buffer : {buffer}\n  %ring = warp.ring released %buffer : {buffer}\n  "
+        return k
+    return make
+
+
 CASES = {
     **{f"reduce_{e}_{'x'.join(map(str, s))}_{w}": reductions(s, e, w) for s, e, w in [
         ((1024,), "f32", 4), ((256,), "f32", 1), ((8192,), "f32", 16), ((64,), "i32", 8), ((32,), "f32", 4), ((1024,), "bf16", 4), ((512,), "i64", 4),
@@ -248,6 +276,12 @@ CASES = {
     "atomics_i64": atomics("i64", ["add", "max"]),
     "mma_bf16": product(32, 64, 64, "bf16", 4), "mma_f16": product(16, 32, 32, "f16", 4), "mma_e4m3": product(64, 16, 64, "e4m3", 4),
     "mma_i8": product(16, 64, 32, "i8", 2), "mma_tf32": product(16, 8, 16, "f32", 1),
+    "mma_f16_f16": product(32, 64, 64, "f16", 4, "f16"),
+    "wgmma_f16": warpgroup_product(64, 96, 64, "f16", "f16"), "wgmma_f16_128": warpgroup_product(128, 64, 32, "f16", "f16"),
+    "wgmma_e4m3": warpgroup_product(64, 40, 64, "e4m3", "f16"), "wgmma_i8": warpgroup_product(64, 48, 96, "i8", "i32"),
+    "wgmma_i8_wraps": warpgroup_product(128, 24, 64, "i8", "i32", start=2**31 - 5),
+    "wgmma_i8_saturates": warpgroup_product(64, 128, 64, "i8", "i32", True, 2**31 - 5),
+    "wgmma_i8_saturates_below": warpgroup_product(64, 16, 32, "i8", "i32", True, 7 - 2**31),
     "cp_async_bf16": copies("bf16", 64, 48), "cp_async_f32": copies("f32", 32, 20), "cp_async_i8": copies("i8", 128, 120),
 }
 

@@ -109,6 +109,38 @@ TEST_F(CaptureTest, WorkspaceComesBackWithItsGraph) {
   EXPECT_EQ(count(calls, "cuGraphRetainUserObject 0x5002"), 1);
 }
 
+TEST_F(CaptureTest, WorkspaceGrowsWithTheArguments) {
+  Kernel grown = kernel(tensorA, R"({"kind": "workspace", "zero": true,
+      "bytes": {"op": "mul", "of": [{"dimension": [0, 0]}, 100]}})", gridOne);
+  auto launchRows = [&](int64_t rows) {
+    std::vector<TileloomArgument> own = {tensor(TILELOOM_BF16, {rows, 8}, {8, 1})};
+    EXPECT_EQ(text(grown.launch(own, stream(1))), "");
+    calls = log();
+    return line(calls, "parameter 0");
+  };
+  std::string first = launchRows(4);
+  EXPECT_EQ(count(calls, "cuMemAlloc 400"), 1);
+  EXPECT_EQ(launchRows(2), first);
+  // At least twice as much, zeroed; the old buffer is not freed, for the launches before may still run.
+  std::string second = launchRows(5);
+  EXPECT_NE(second, first);
+  EXPECT_EQ(count(calls, "cuMemAlloc 800"), 1);
+  EXPECT_EQ(count(calls, "cuMemsetD8Async"), 1);
+  EXPECT_EQ(count(calls, "cuMemFree"), 0);
+  EXPECT_EQ(launchRows(8), second);
+  EXPECT_EQ(launchRows(4), second);
+  grown.release();
+  calls = log();
+  EXPECT_EQ(count(calls, "cuMemFree"), 2);
+}
+
+TEST_F(CaptureTest, WorkspaceTooLarge) {
+  Kernel huge = kernel(tensorA, R"({"kind": "workspace",
+      "bytes": {"op": "mul", "of": [{"dimension": [0, 0]}, 1099511627776]}})", gridOne);
+  EXPECT_EQ(text(huge.launch(given, stream(1))),
+            "kernel 'k': a workspace of 4398046511104 bytes; needed 0 to 1099511627776");
+}
+
 TEST_F(CaptureTest, GraphOutlivesKernel) {
   set("capture=9,graph=3");
   {

@@ -43,11 +43,11 @@ TEST(Expression, DivisionsRoundAsTheyAreCalled) {
 
 TEST(Expression, ErrorsInsteadOfWraps) {
   EXPECT_EQ(text(apply(Op::CeilDiv, 5, 0).evaluate({})),
-            "grid: 5 divided by 0; needed a divisor above 0");
+            "size: 5 divided by 0; needed a divisor above 0");
   EXPECT_EQ(text(apply(Op::FloorDiv, 5, -2).evaluate({})),
-            "grid: 5 divided by -2; needed a divisor above 0");
+            "size: 5 divided by -2; needed a divisor above 0");
   EXPECT_EQ(text(apply(Op::Mul, INT64_MAX, 2).evaluate({})),
-            "grid: mul(9223372036854775807, 2) does not fit in 64 bits");
+            "size: mul(9223372036854775807, 2) does not fit in 64 bits");
   EXPECT_NE(text(apply(Op::Add, INT64_MAX, 1).evaluate({})), "");
   EXPECT_NE(text(apply(Op::Sub, INT64_MIN, 1).evaluate({})), "");
 }

@@ -36,8 +36,9 @@ TEST(Recipe, LayOutOfParameters) {
   EXPECT_EQ(offsets, (std::vector<unsigned>{0, 2, 4, 8, 64, 192, 200, 208, 216}));
   EXPECT_EQ(sizes, (std::vector<unsigned>{1, 2, 4, 8, 128, 8, 4, 8, 8}));
   EXPECT_EQ(recipe.parameterBytes, 224u);
-  EXPECT_EQ(recipe.workspaceBytes, 1256u);
-  EXPECT_TRUE(recipe.workspaceZero);
+  EXPECT_TRUE(recipe.parameters[7].zero);
+  EXPECT_FALSE(recipe.parameters[8].zero);
+  EXPECT_EQ(recipe.parameters[8].workspaceBytes.value, 1000);
 }
 
 TEST(Recipe, Targets) {

@@ -1,0 +1,317 @@
+"""Attention on a Hopper GPU: dense beside cuDNN, torch's flash backend and Triton; every argument beside the dense kernel; sequences of different lengths;
+decoding. One process; results are checked first (fp64 on sampled rows, outputs poisoned with NaN), then timed as replays of captured launches, interleaved,
+with the L2 cache flushed before each; medians.
+
+    bench/attention.py [--only dense,arguments,fp8,varlen,decode] [--shapes REGEX] [--repeats N] [--no-triton] [--json FILE] [--plot FILE.png]
+    bench/attention.py --from FILE --plot FILE.png      the plot of a results file, without a GPU (matplotlib)
+
+--plot draws TFLOP/s against length for each head dimension. Of windows and chunks only the keys that are seen count.
+"""
+
+import argparse
+import functools
+import json
+import math
+import os
+import re
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+if "TILELOOM_INSTALLED" not in os.environ:
+    sys.path.insert(0, os.path.join(ROOT, "python"))
+sys.path.insert(0, os.path.join(ROOT, "bench"))
+
+LENGTHS = ((16, 1024), (8, 2048), (4, 4096), (2, 8192), (1, 16384))
+DENSE = [(b, s, h, h, d) for d, h in ((128, 16), (64, 32), (256, 8)) for b, s in LENGTHS] + [(2, 8192, 32, 8, 128)]
+DECODE = [(b, t, h, 8, 128) for h in (64, 32) for b in (32, 64, 128) for t in (4096, 8192)]
+FEW = [(1, 8192, 64, 8, 128), (4, 8192, 64, 8, 128), (8, 16384, 32, 8, 128), (1, 131072, 32, 8, 128)]
+SECTIONS = ("dense", "arguments", "fp8", "varlen", "decode")
+
+
+def make_bench(options):
+    """The Bench, in a function: --from needs neither torch nor a GPU."""
+    import tileloom as tl
+    import torch
+    from measure import Records, check, relative_error
+    from tileloom import kernels
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    from torch.nn.functional import scaled_dot_product_attention
+
+    def randn(*shape, dtype=torch.bfloat16):
+        return torch.randn(shape, device="cuda", dtype=dtype)
+
+    def sdpa(backend, q, k, v, causal):
+        q, k, v = (t.transpose(1, 2) for t in (q, k, v))
+
+        def launch():
+            with sdpa_kernel(backend):
+                return scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=q.shape[1] != k.shape[1])
+        return launch
+
+    def wanted_rows(q, k, v, rows, change=lambda scores, i, n: scores):
+        """fp64, of some rows of the last head of the first sequence. change: of scaled scores."""
+        T, D = k.shape[1], q.shape[-1]
+        scores = q[0, rows, -1].double() @ k[0, :, -1].double().T * D**-0.5
+        i, n = rows[:, None] + T - q.shape[1], torch.arange(T, device="cuda")[None]
+        return torch.softmax(change(scores, i, n), -1) @ v[0, :, -1].double()
+
+    def below(scores, i, n):
+        return scores.masked_fill(n > i, -math.inf)
+
+    @tl.jit
+    def alibi(score, b, h, i, n, slopes):
+        return score + tl.load(slopes + h) * (n - i).to(tl.float32)
+
+    @tl.jit
+    def causal_mask(b, h, i, n):
+        return n <= i
+
+    class Bench(Records):
+        def add(self, functions, errors, name, shape, launch, out, sample, wanted, limit=6e-3):
+            """A function to time, after its result is checked."""
+            out.fill_(math.nan)
+            launch()
+            errors[name] = check(name, shape, relative_error(sample(out), wanted), limit)
+            functions[name] = launch
+
+        def dense(self, batch, length, heads, groups, d, causal):
+            q, k, v = randn(batch, length, heads, d), randn(batch, length, groups, d), randn(batch, length, groups, d)
+            rows = torch.randint(0, length, (64,), device="cuda")
+            wanted = wanted_rows(q, k, v, rows, below if causal else lambda scores, i, n: scores)
+            shape = f"B{batch} S{length} H{heads}/{groups} D{d} {'causal' if causal else 'full'}"
+            functions, errors = {}, {}
+            out, lse = torch.empty_like(q), torch.empty(batch, heads, length, device="cuda")
+            add = functools.partial(self.add, functions, errors)
+            add("tileloom", shape, functools.partial(kernels.attention, q, k, v, out, causal=causal, lse=lse), out, lambda o: o[0, rows, -1], wanted)
+            for name, backend in (("cudnn", SDPBackend.CUDNN_ATTENTION), ("fa2", SDPBackend.FLASH_ATTENTION)):
+                launch = sdpa(backend, q, k, v, causal)
+                try:
+                    errors[name] = relative_error(launch().transpose(1, 2)[0, rows, -1], wanted)
+                    functions[name] = launch
+                except RuntimeError as error:
+                    print(f"  {name}: {str(error).splitlines()[0][:100]}")
+            if not options.no_triton:
+                import triton_attention
+                own = torch.empty_like(q)
+                add("triton", shape, triton_attention.attention(q, k, v, own, causal, d**-0.5), own, lambda o: o[0, rows, -1], wanted)
+            flops = 4 * batch * heads * length * length * d // (2 if causal else 1)
+            self.record("attention_bf16", shape, flops, None, functions, errors, ("cudnn", "fa2", "triton"))
+
+        def arguments(self, batch, length, heads, d):
+            """Each argument, its time against that of the plain kernel with the same keys to see; flops of what is seen."""
+            q, k, v = (randn(batch, length, heads, d) for _ in range(3))
+            rows = torch.randint(0, length, (64,), device="cuda")
+            slopes = torch.linspace(0, 0.01, heads, device="cuda")
+            sinks = torch.linspace(-1, 1, heads, device="cuda")
+            half = d**-0.5
+
+            def band(left, right):
+                return lambda s, i, n: s.masked_fill((n > i + right) | (n < i - left), -math.inf)
+
+            def chunked(size):
+                return lambda s, i, n: s.masked_fill((n > i) | (n // size != i // size), -math.inf)
+
+            def window_pairs(left, right):
+                i = torch.arange(length)
+                return int(((i + right).clamp(max=length - 1) - (i - left).clamp(min=0) + 1).sum())
+
+            full, lower = length * length, length * (length + 1) // 2
+            cases = {
+                "full": ({}, lambda s, i, n: s, full),
+                "causal": ({"causal": True}, below, lower),
+                "window 1024,0": ({"window": (1024, 0)}, band(1024, 0), window_pairs(1024, 0)),
+                "window 512,512": ({"window": (512, 512)}, band(512, 512), window_pairs(512, 512)),
+                "chunk 1024, causal": ({"attention_chunk": 1024, "causal": True}, chunked(1024), length // 1024 * 1024 * 1025 // 2),
+                "softcap 30, causal": ({"softcap": 30.0, "causal": True}, lambda s, i, n: below(30 * torch.tanh(s / 30), i, n), lower),
+                "sinks, causal": ({"sinks": sinks, "causal": True}, None, lower),
+                "score_mod alibi, causal": ({"score_mod": alibi, "mod_arguments": (slopes,), "causal": True},
+                                            lambda s, i, n: below(s + slopes[-1].double() * (n - i), i, n), lower),
+                "score_mod alibi": ({"score_mod": alibi, "mod_arguments": (slopes,)}, lambda s, i, n: s + slopes[-1].double() * (n - i), full),
+                "mask_mod causal": ({"mask_mod": causal_mask}, below, full),
+            }
+            functions, errors, flops = {}, {}, {}
+            for name, (given, change, pairs) in cases.items():
+                out = torch.empty_like(q)
+                launch = functools.partial(kernels.attention, q, k, v, out, lse=torch.empty(batch, heads, length, device="cuda"), **given)
+                if change is None:
+                    scores = below(q[0, rows, -1].double() @ k[0, :, -1].double().T * half, rows[:, None], torch.arange(length, device="cuda")[None])
+                    weights = torch.softmax(torch.cat([scores, sinks[-1].double().expand(64, 1)], 1), -1)[:, :-1]
+                    wanted = weights @ v[0, :, -1].double()
+                else:
+                    wanted = wanted_rows(q, k, v, rows, change)
+                self.add(functions, errors, name, name, launch, out, lambda o: o[0, rows, -1], wanted)
+                flops[name] = 4 * batch * heads * pairs * d
+            for dk, dv, dtype in ((96, 96, torch.bfloat16), (192, 192, torch.bfloat16), (192, 128, torch.bfloat16), (128, 128, torch.float16)):
+                for causal in (False, True):
+                    x, y, z = randn(batch, length, heads, dk, dtype=dtype), randn(batch, length, heads, dk, dtype=dtype), randn(batch, length, heads, dv, dtype=dtype)
+                    name = f"D {dk}/{dv} {'fp16 ' if dtype is torch.float16 else ''}{'causal' if causal else 'full'}"
+                    out = torch.empty_like(z)
+                    launch = functools.partial(kernels.attention, x, y, z, out, causal=causal, lse=torch.empty(batch, heads, length, device="cuda"))
+                    wanted = wanted_rows(x, y, z, rows, below if causal else lambda s, i, n: s)
+                    self.add(functions, errors, name, name, launch, out, lambda o: o[0, rows, -1], wanted)
+                    flops[name] = 2 * batch * heads * (lower if causal else full) * (dk + dv)
+            self.record_all("attention_arguments", f"B{batch} S{length} H{heads} D{d}", flops, functions, errors)
+
+        def record_all(self, work, shape, flops, functions, errors):
+            """One timing of many of our own: a row and a line for each."""
+            functions = {f"tileloom:{name}": function for name, function in functions.items()}
+            first = next(iter(functions))
+            functions = {"tileloom": functions[first], **functions}
+            times = self.record(work, shape, flops[first[9:]], None, functions, {f"tileloom:{n}": e for n, e in errors.items()}, ())
+            for row in self.rows:
+                if row["work"] == work and row["shape"] == shape and row.get("schedule") in flops:
+                    row["case"] = row.pop("schedule")
+                    row["tflops"] = flops[row["case"]] / row["ms"] / 1e9
+            for name in flops:
+                print(f"  {name}: {times['tileloom:' + name] * 1e3:.1f} us, {flops[name] / times['tileloom:' + name] / 1e9:.0f} TFLOP/s", flush=True)
+
+        def fp8(self, batch, length, heads, d, causal):
+            """8-bit elements, the transposition of V included, beside our own 16-bit kernel."""
+            wide = [randn(batch, length, heads, d) for _ in range(3)]
+            q, k, v = (t.to(torch.float8_e4m3fn) for t in wide)
+            rows = torch.randint(0, length, (64,), device="cuda")
+            wanted = wanted_rows(q.float(), k.float(), v.float(), rows, below if causal else lambda scores, i, n: scores)
+            shape = f"B{batch} S{length} H{heads} D{d} {'causal' if causal else 'full'}"
+            functions, errors = {}, {}
+            for bn in (None, 160, 192):
+                out, lse = torch.empty_like(wide[0]), torch.empty(batch, heads, length, device="cuda")
+                launch = functools.partial(kernels.attention, q, k, v, out, causal=causal, lse=lse, **({"BN": bn} if bn else {}))
+                name = f"tileloom:BN={bn}" if bn else "tileloom"
+                self.add(functions, errors, name, shape, launch, out, lambda o: o[0, rows, -1], wanted, 0.025)
+            functions["bf16"] = functools.partial(kernels.attention, *wide, torch.empty_like(wide[0]), causal=causal, lse=torch.empty_like(lse))
+            self.record("attention_fp8", shape, 4 * batch * heads * length * length * d // (2 if causal else 1), None, functions, errors, ("bf16",))
+
+        def varlen(self, kind, total, heads, groups, d, causal):
+            """Packed sequences: of equal lengths beside the dense kernel, and of mixed ones, beside torch's varlen flash attention."""
+            length = 4096
+            lengths = [length] * (total // length) if kind == "equal" else [4096, 300, 7000, 129, 2500, total - 14025]
+            starts = torch.tensor([0, *lengths]).cumsum(0).to(torch.int32).cuda()
+            q, k, v = randn(total, heads, d), randn(total, groups, d), randn(total, groups, d)
+            out, lse, longest = torch.empty_like(q), torch.empty(heads, total, device="cuda"), max(lengths)
+            launch = functools.partial(kernels.attention_varlen, q, k, v, out, lse=lse, cu_seqlens_q=starts, cu_seqlens_k=starts, max_seqlen_q=longest,
+                                       max_seqlen_k=longest, causal=causal)
+            n = lengths[0]
+            rows = torch.randint(0, n, (64,), device="cuda")
+            first = [t[None, :n] for t in (q, k, v)]
+            wanted = wanted_rows(*first, rows, below if causal else lambda s, i, n: s)
+            shape = f"{len(lengths)} sequences, {kind}, {total} rows H{heads}/{groups} D{d} {'causal' if causal else 'full'}"
+            functions, errors = {}, {}
+            self.add(functions, errors, "tileloom", shape, launch, out, lambda o: o[rows, -1], wanted)
+            if kind == "equal":
+                dense = [t.view(len(lengths), length, -1, d) for t in (q, k, v)]
+                functions["dense"] = functools.partial(kernels.attention, *dense, torch.empty_like(dense[0]), lse=torch.empty(len(lengths), heads, length, device="cuda"),
+                                                       causal=causal)
+            elif heads == groups:
+                functions["fa2"] = lambda: torch.ops.aten._flash_attention_forward(q, k, v, starts, starts, longest, longest, 0.0, causal, False)
+            pairs = sum(n * (n + 1) // 2 if causal else n * n for n in lengths)
+            self.record("attention_varlen", shape, 4 * heads * pairs * d, None, functions, errors, ("dense", "fa2"))
+
+        def decode(self, batch, length, heads, groups, d, few=False):
+            q, k, v = randn(batch, 1, heads, d), randn(batch, length, groups, d), randn(batch, length, groups, d)
+            wanted = wanted_rows(q, k, v, torch.zeros(1, dtype=torch.int64, device="cuda"))
+            lengths = torch.full((batch,), length, device="cuda", dtype=torch.int32)
+            shape = f"B{batch} Sq1 Sk{length} H{heads}/{groups} D{d}"
+            functions, errors = {}, {}
+            lse = torch.empty(batch, heads, 1, device="cuda")
+
+            def add(name, *caches, **given):
+                out = torch.empty_like(q)
+                launch = functools.partial(kernels.attention_kvcache, q, *caches, out, lse=lse, **given)
+                self.add(functions, errors, name, shape, launch, out, lambda o: o[0, :, -1], wanted)
+            add("tileloom", k, v, cache_seqlens=lengths)
+            for page in (64, 16, 1) if not few else ():
+                count = batch * length // page
+                order = torch.randperm(count, device="cuda")
+                pools = [torch.empty(count, page, groups, d, device="cuda", dtype=q.dtype) for _ in range(2)]
+                for pool, own in zip(pools, (k, v)):
+                    pool[order] = own.view(count, page, groups, d)
+                add(f"tileloom:paged {page}", *pools, cache_seqlens=lengths, page_table=order.view(batch, -1).to(torch.int32))
+            if not few:
+                angles = torch.zeros(length + 1, d // 2, device="cuda")
+                wide = [torch.cat([t, torch.zeros_like(t[:, :8])], 1) for t in (k, v)]
+                shorter = lengths - 1
+                add("tileloom:append, rotary", *wide, cache_seqlens=shorter, k_new=k[:, -1:].clone(), v_new=v[:, -1:].clone(), rotary_cos=angles.cos(),
+                    rotary_sin=angles.sin(), rotary_interleaved=False)
+            for name, backend in (("cudnn", SDPBackend.CUDNN_ATTENTION), ("fa2", SDPBackend.FLASH_ATTENTION)):
+                launch = sdpa(backend, q, k, v, False)
+                try:
+                    errors[name] = relative_error(launch().transpose(1, 2)[0, :, -1], wanted)
+                    functions[name] = launch
+                except RuntimeError as error:
+                    print(f"  {name}: {str(error).splitlines()[0][:100]}")
+            bytes_ = 2 * (2 * q.numel() + 2 * k.numel())
+            self.record("decode_bf16", shape, None, bytes_, functions, errors, ("cudnn", "fa2"))
+
+    return Bench
+
+
+def plot(rows, path):
+    """TFLOP/s against length for each head dimension; says so if there is no matplotlib."""
+    try:
+        import matplotlib
+    except ImportError:
+        print(f"no matplotlib here: bench/attention.py --from FILE --plot {path} makes the plot elsewhere")
+        return
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+    lines = {}
+    for row in rows:
+        found = re.fullmatch(r"B\d+ S(\d+) H(\d+)/\2 D(\d+) (\w+)", row["shape"])
+        if row["work"] == "attention_bf16" and found and not row.get("schedule"):
+            lines.setdefault((int(found[3]), found[4]), {}).setdefault(row["impl"], {})[int(found[1])] = row["tflops"]
+    if not lines:
+        print("no rows of attention_bf16 to plot")
+        return
+    panels = sorted(lines)
+    figure, axes = pyplot.subplots(1, len(panels), figsize=(3.4 * len(panels), 3.4), squeeze=False, sharey=True)
+    for axis, panel in zip(axes[0], panels):
+        for impl, points in sorted(lines[panel].items()):
+            axis.plot(sorted(points), [points[length] for length in sorted(points)], marker="o", label=impl)
+        axis.set(xscale="log", title=f"D {panel[0]} {panel[1]}", xlabel="length")
+        axis.grid(alpha=0.3)
+    axes[0][0].set_ylabel("TFLOP/s")
+    axes[0][0].legend()
+    figure.tight_layout()
+    figure.savefig(path, dpi=120)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default=",".join(SECTIONS))
+    parser.add_argument("--shapes", help="only shapes that this regular expression finds in, as in (2, 8192")
+    parser.add_argument("--repeats", type=int, default=11)
+    parser.add_argument("--no-triton", action="store_true")
+    parser.add_argument("--json")
+    parser.add_argument("--plot")
+    parser.add_argument("--from", dest="source")
+    options = parser.parse_args()
+    if options.source:
+        with open(options.source) as file:
+            plot(json.load(file)["rows"], options.plot)
+        return 0
+    import torch
+    torch.manual_seed(0)
+    bench = make_bench(options)(options.repeats)
+    work = {"dense": [(*s, c) for s in DENSE for c in (False, True)], "arguments": [(4, 4096, 16, 128)],
+            "fp8": [(b, s, 16, 128, c) for b, s in LENGTHS for c in (False, True)], "varlen": [(kind, 16384, 16, g, 128, c) for kind, g in (("equal", 16), ("mixed", 16)) for c in (False, True)],
+            "decode": [*DECODE, *((*s, True) for s in FEW)]}
+    failures = 0
+    for name in options.only.split(","):
+        for shape in work[name]:
+            if options.shapes and not re.search(options.shapes, str(shape)):
+                continue
+            try:
+                getattr(bench, name)(*shape)
+            except (Exception, SystemExit) as error:
+                failures += 1
+                print(f"{name} {shape}: {type(error).__name__}: {str(error)[:600]}", flush=True)
+    bench.summary()
+    if options.json:
+        bench.write(options.json, "attention.py")
+    if options.plot:
+        plot(bench.rows, options.plot)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,116 @@
+//===- ItemTime.cpp - From the time of a tile to that of a launch -------------------------===//
+//
+// Tiles, or slices of them, fall to the processors in rounds; beside that stand the bytes that all of them
+// read and write.
+//
+//===--------------------------------------------------------------------------------------===//
+
+#include "ItemTime.h"
+
+#include "tileloom/Schedule/SplitLoop.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace tileloom::schedule {
+
+double smooth(double power, ArrayRef<double> values) {
+  double largest = *llvm::max_element(values), sum = 0;
+  if (largest <= 0)
+    return 0;
+  for (double value : values)
+    sum += std::pow(value / largest, power);
+  return largest * std::pow(sum, 1 / power);
+}
+
+namespace {
+
+/// Slices have to be faster than none by this much.
+constexpr double splitGain = 0.97;
+constexpr double mostSlices = 64, mostRounds = 4;
+
+/// Rows of tiles walked together, longest first, in equal sections: what fits L2, or four rounds of
+/// the machine while four CTAs share a stream; longer with slots that hide DRAM (14 shapes).
+int64_t sectionRows(const TileTime &tile, const Traffic::Order &order, int64_t slots) {
+  double processors = tile.machine.processors, half = tile.machine.processors / 2;
+  double fits = tile.machine.cacheBytes / (2 * tile.traffic.stream());
+  double rounds = std::min(4 * processors / order.columns, half / 2);
+  double together = std::floor(slots > 2 ? half : std::max(fits, rounds));
+  double all = std::max(order.rows, 1.0);
+  return int64_t(std::ceil(all / std::ceil(all / std::clamp(together, 1.0, half))));
+}
+
+double bytesOfSums(scf::ForOp loop) {
+  double bytes = 0;
+  for (Type sum : loop.getResultTypes())
+    bytes += 4.0 * cast<RankedTensorType>(sum).getNumElements();
+  return bytes;
+}
+
+/// Adds the time of all items of work: tiles, or `slices` of the loop of each.
+void finish(const TileTime &tile, Prediction &result, scf::ForOp loop, int64_t slices) {
+  const Machine &machine = tile.machine;
+  double items = result.tiles * slices, through = tile.lines, ends = tile.turn;
+  result.split = slices;
+  result.waves = std::ceil(items / machine.processors);
+  double clocks = (tile.takesTurns ? tile.turn : 0) + machine.launch;
+  if (slices == 1) {
+    // In turns, one replica multiplies while the other stores.
+    double own = tile.loops + tile.turn;
+    clocks += result.waves * (tile.takesTurns ? std::max(tile.loops, own / 2) : own);
+  } else {
+    double trips = std::max(tripsOf(loop, tile.evaluate), 1.0), bytes = bytesOfSums(loop);
+    double leave = bytes / machine.partialStore + machine.arrival;
+    double collect = slices * bytes / machine.partialLoad + machine.copyLatency + tile.turn;
+    clocks += result.waves * (tile.loops * std::ceil(trips / slices) / trips + leave) +
+              std::ceil(result.waves / slices) * collect;
+    through += 2 * items * bytes;
+    ends = leave + collect;
+  }
+  double busy = std::clamp<double>(items, 1, machine.processors);
+  Traffic::Order order{result.tiles / tile.columns, tile.columns, double(tile.raster),
+                       std::max(busy / slices, 1.0), machine.cacheBytes};
+  if (tile.reverse && tile.traffic.stream() > 0) {
+    result.raster = sectionRows(tile, order, result.stages);
+    order.together = double(result.raster);
+  }
+  if (tile.keep.empty())
+    result.keep = tile.traffic.keep(order);
+  bool keeps = result.keep != Keep::None || (!tile.keep.empty() && tile.keep != "none");
+  double dram = (keeps ? machine.keptGain : 1) *
+                smooth(-4, {machine.dramBytes, busy * machine.dramBytesPerProcessor});
+  // The last results leave when everything is read.
+  double last = machine.base + ends / machine.clocksPerMicrosecond;
+  result.microseconds =
+      smooth(3.3, {clocks / machine.clocksPerMicrosecond, tile.traffic.dram(order) / dram + last,
+                   through / machine.l2Bytes + last});
+}
+
+} // namespace
+
+Prediction timeOfItems(const TileTime &tile, const Prediction &result) {
+  Prediction best = result;
+  SplitLoop found;
+  if (tile.split.value_or(2) > 1 && !tile.takesTurns && result.tiles > 0)
+    found = findSplitLoop(tile.kernel);
+  if (tile.split.value_or(1) > 1 && result.tiles > 0 && !found.loop) {
+    best.reason = std::string("split: expected ") +
+                  (tile.takesTurns ? "tiles that replicas share" : found.expected);
+    return best;
+  }
+  finish(tile, best, found.loop, found.loop ? tile.split.value_or(1) : 1);
+  if (tile.split || !found.loop)
+    return best;
+  double most = std::min({tripsOf(found.loop, tile.evaluate) / 2, mostSlices,
+                          mostRounds * tile.machine.processors / result.tiles});
+  for (int64_t slices = 2; slices <= most; ++slices) {
+    Prediction other = result;
+    finish(tile, other, found.loop, slices);
+    if (other.microseconds < best.microseconds * (best.split == 1 ? splitGain : 1))
+      best = other;
+  }
+  return best;
+}
+
+} // namespace tileloom::schedule

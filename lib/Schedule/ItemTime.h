@@ -1,0 +1,36 @@
+//===- ItemTime.h - From the time of a tile to that of a launch ------------------*- C++ -*-===//
+
+#ifndef TILELOOM_LIB_SCHEDULE_ITEMTIME_H
+#define TILELOOM_LIB_SCHEDULE_ITEMTIME_H
+
+#include "tileloom/Schedule/CostModel.h"
+#include "tileloom/Schedule/ScalarValues.h"
+
+namespace tileloom::schedule {
+
+/// The norm of order `power`: nearly the largest of `values` (with a negative power the smallest),
+/// and more (less) when others are as large.
+double smooth(double power, llvm::ArrayRef<double> values);
+
+/// What is known of one tile.
+struct TileTime {
+  mlir::func::FuncOp kernel;
+  const Machine &machine;
+  ScalarValues &evaluate;
+  const Traffic &traffic;
+  double loops;  ///< clocks of the loops with products
+  double turn;   ///< clocks from the last product to the end of the stores
+  double lines;  ///< bytes of all tiles through L2, with what half lines cost
+  int64_t raster;
+  std::optional<int64_t> split;
+  llvm::StringRef keep;
+  bool takesTurns, reverse;
+  double columns = 1; ///< tiles of the last extent
+};
+
+/// `result`, with the time of all its tiles: in as many slices as the schedule says, or as are best.
+Prediction timeOfItems(const TileTime &tile, const Prediction &result);
+
+} // namespace tileloom::schedule
+
+#endif // TILELOOM_LIB_SCHEDULE_ITEMTIME_H

@@ -1,0 +1,83 @@
+//===- SplitLoop.cpp - Loops whose iterations may be shared out ---------------------------===//
+//
+// What is asked of the body of a loop over tiles: one loop with products, which carries sums that start
+// at zero and nothing else, and no copies or products beside it but tiles loaded before or after it.
+//
+//===--------------------------------------------------------------------------------------===//
+
+#include "tileloom/Schedule/SplitLoop.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace tileloom::schedule {
+
+static bool has(Operation *op, function_ref<bool(Operation *)> wanted) {
+  return op->walk([&](Operation *inner) {
+             return wanted(inner) ? WalkResult::interrupt() : WalkResult::advance();
+           })
+      .wasInterrupted();
+}
+
+static bool isProduct(Operation *op) { return isa<tile::DotOp>(op); }
+static bool isCopy(Operation *op) { return isa<tile::LoadOp>(op); }
+static bool writes(Operation *op) {
+  return isa<tile::StoreOp, tile::StoreReduceOp, tile::ScatterOp, tile::AtomicOp>(op);
+}
+
+/// Whether iteration argument `index` is a sum of 32-bit elements that starts at zero.
+static bool isSum(scf::ForOp loop, unsigned index) {
+  BlockArgument carried = loop.getRegionIterArgs()[index];
+  auto type = dyn_cast<RankedTensorType>(carried.getType());
+  if (!type || type.getRank() != 2 || !carried.hasOneUse())
+    return false;
+  bool real = type.getElementType().isF32(), whole = type.getElementType().isInteger(32);
+  Value init = loop.getInitArgs()[index];
+  if (!(real && matchPattern(init, m_AnyZeroFloat())) && !(whole && matchPattern(init, m_Zero())))
+    return false;
+  Operation *step = loop.getYieldedValues()[index].getDefiningOp();
+  if (!step || step->getBlock() != loop.getBody() || *carried.user_begin() != step)
+    return false;
+  if (auto dot = dyn_cast<tile::DotOp>(step))
+    return dot.getAcc() == carried && !dot.getUseAcc();
+  return isa<arith::AddFOp, arith::AddIOp>(step);
+}
+
+SplitLoop findSplitLoop(FunctionOpInterface kernel) {
+  SplitLoop found;
+  auto refuse = [&](Operation *at, const char *expected) {
+    found.loop = {};
+    found.at = at;
+    found.expected = expected;
+    return found;
+  };
+  kernel->walk([&](tile::ForEachTileOp tiles) { found.tiles = tiles; });
+  if (!found.tiles)
+    return refuse(kernel, "a loop over tiles");
+  for (Operation &op : found.tiles.getBody().front()) {
+    auto loop = dyn_cast<scf::ForOp>(op);
+    bool products = has(&op, isProduct);
+    if (products && (found.loop || !loop))
+      return refuse(&op, "one loop with all products of a tile, in no branch or other loop");
+    if (products)
+      found.loop = loop;
+    else if (op.getNumRegions() && has(&op, isCopy))
+      return refuse(&op, "no copies through descriptors in other loops or branches");
+    else if (!found.loop && has(&op, writes))
+      return refuse(&op, "nothing written before the loop with products");
+  }
+  if (!found.loop)
+    return refuse(found.tiles, "a loop with products");
+  if (!found.loop.getInductionVar().getType().isInteger(32))
+    return refuse(found.loop, "a loop that counts in i32");
+  if (has(found.loop, writes))
+    return refuse(found.loop, "a loop that writes nothing");
+  for (unsigned i = 0; i < found.loop.getNumRegionIterArgs(); ++i)
+    if (!isSum(found.loop, i))
+      return refuse(found.loop, "a loop that carries sums of 32-bit elements from zero, and nothing else");
+  return found;
+}
+
+} // namespace tileloom::schedule

@@ -1,0 +1,126 @@
+"""What the attention functions check alike, and what they pass to their kernels."""
+
+import math
+
+from ..dispatch.function import JITFunction
+from ..language import dtypes
+from . import arrays
+
+WIDTHS = (64, 96, 128, 192, 256)  # of tiles; narrower heads have columns of zeros beside them
+
+
+def width(extent):
+    return next(own for own in WIDTHS if own >= extent)
+
+
+def checked(name, facts, kv=("k", "v"), types=arrays.HALF):
+    """(D, E, H, G) of q [..., H, D], k [..., G, D] and v [..., G, E], after checks of types and heads. facts: {name: tensor}, q first."""
+    q, k, v = facts["q"], facts[kv[0]], facts[kv[1]]
+    for own, tensor in facts.items():
+        arrays.require_type(tensor, types, name, own)
+        arrays.require(tensor.dtype is q.dtype, name, own, f"is of {tensor.dtype}", f"{q.dtype}, as 'q'")
+        arrays.require(1 <= tensor.shape[-1] <= WIDTHS[-1], name, own, f"has head dimension {tensor.shape[-1]}", f"1 to {WIDTHS[-1]}")
+    (H, D), (G, _), E = q.shape[-2:], k.shape[-2:], v.shape[-1]
+    arrays.require(k.shape[-1] == D, name, kv[0], f"has head dimension {k.shape[-1]}", f"{D}, as 'q'")
+    arrays.require(G > 0 and H % G == 0, name, kv[0], f"has {G} heads", f"a divisor of the {H} heads of 'q'")
+    arrays.require(v.shape[-2] == G, name, kv[1], f"has {v.shape[-2]} heads", f"{G}, as '{kv[0]}'")
+    return D, E, H, G
+
+
+def options(name, q, H, D, E, causal, softmax_scale, window, attention_chunk, softcap, sinks, score_mod, mask_mod, mod_arguments):
+    """Arguments of a kernel from `scale` to DV."""
+    scale = 1 / math.sqrt(D) if softmax_scale is None else softmax_scale
+    arrays.require(_is_number(scale) and scale > 0 and math.isfinite(scale), name, "softmax_scale", f"is {scale!r}", "a number above 0")
+    left, right = _window(name, window)
+    causal = bool(causal)
+    if causal or right == 0:  # causal is the nearer limit; a window of (left, 0) is causal
+        causal, right = True, None
+    if attention_chunk is not None:
+        arrays.require(_is_int(attention_chunk) and attention_chunk >= 0, name, "attention_chunk", f"is {attention_chunk!r}", "an int above 0, or None")
+        attention_chunk = int(attention_chunk) or None
+    if softcap is not None:
+        arrays.require(_is_number(softcap) and softcap >= 0 and math.isfinite(softcap), name, "softcap", f"is {softcap!r}", "a number above 0, or None")
+        softcap = float(softcap) or None
+    if sinks is not None:
+        given = arrays.facts_of(sinks, name, "sinks")
+        arrays.require_type(given, (*arrays.HALF, dtypes.float32), name, "sinks")
+        arrays.require_contiguous(given, (H,), given.dtype, name, "sinks", "one for each head of 'q'")
+        arrays.require_device(("q", q), {"sinks": given}, name)
+    for own, function in (("score_mod", score_mod), ("mask_mod", mask_mod)):
+        arrays.require(function is None or isinstance(function, JITFunction), name, own, f"is of type {type(function).__name__}",
+                       "a function with @tl.jit, or None")
+    arrays.require(isinstance(mod_arguments, (tuple, list)), name, "mod_arguments", f"is of type {type(mod_arguments).__name__}", "a tuple")
+    arrays.require(not mod_arguments or score_mod is not None or mask_mod is not None, name, "mod_arguments", "is given alone", "score_mod or mask_mod too")
+    return (scale * math.log2(math.e), causal, left, right, attention_chunk, sinks, softcap, score_mod, mask_mod, tuple(mod_arguments), width(D), width(E))
+
+
+def launch_options(launch):
+    """Of the options of a launch those that other launches of the same call take too."""
+    return {option: value for option, value in launch.items() if option in ("stream", "target", "simulator")}
+
+
+def indices(name, facts, given):
+    """(facts of the index tensors among `given`, number of sequences), after checks. Names that begin with cu_ have one element more than there are sequences."""
+    index, batch = {}, None
+    for own, tensor in facts.items():
+        if len(tensor.shape) == 4:
+            arrays.require(batch in (None, tensor.shape[0]), name, own, f"has a batch of {tensor.shape[0]}", f"{batch}, as other arguments")
+            batch = tensor.shape[0]
+    for own, value in given.items():
+        if value is not None:
+            index[own] = tensor = arrays.facts_of(value, name, own)
+            more = own.startswith("cu_")
+            arrays.require_rank(tensor, 1, name, own, "one dimension")
+            batch = tensor.shape[0] - more if batch is None else batch
+            arrays.require(batch >= 0, name, own, "is empty", "[batch + 1]")
+            arrays.require_contiguous(tensor, (batch + more,), dtypes.int32, name, own, "by the number of sequences")
+    return index, batch
+
+
+def rows_of(value, tensor):
+    """(tensor, rows from batch to batch): [..., rows, heads, columns], or a copy if copies of sequences cannot take it."""
+    value = arrays.boxed(value, tensor)
+    if len(tensor.shape) == 3:
+        return value, 0
+    batch_step, step = arrays.facts_of(value, "", "").strides[:2]
+    if tensor.shape[0] > 1 and (step == 0 or batch_step % step):
+        copy = arrays.empty(value, tensor.shape, tensor.dtype)
+        copy[...] = value
+        value, (batch_step, step) = copy, arrays.facts_of(copy, "", "").strides[:2]
+    return value, batch_step // step if tensor.shape[0] > 1 else 0
+
+
+def cache_rows(name, own, tensor):
+    """Rows from batch to batch, or page to page, of a cache [batches, rows, heads, columns] that copies of sequences can take; there is no copy of it."""
+    strides = tensor.strides
+    arrays.require(arrays.fits(tensor), name, own, f"has strides {list(strides)} and the address {tensor.address:#x}",
+                   "a last stride of 1, other strides and the address at multiples of 16 bytes")
+    arrays.require(tensor.shape[0] < 2 or strides[1] > 0 and strides[0] % strides[1] == 0, name, own, f"has strides {list(strides)}",
+                   "a first stride that is a multiple of the second")
+    return strides[0] // strides[1] if tensor.shape[0] > 1 else 0
+
+
+def multiprocessors(tensor):
+    """Of the device of a tensor (of facts); an H200's for host arrays."""
+    if tensor.device < 0:
+        return 132
+    import torch
+    return torch.cuda.get_device_properties(tensor.device).multi_processor_count
+
+
+def _window(name, window):
+    """(left, right), None where there is no limit."""
+    if window is None:
+        return None, None
+    arrays.require(isinstance(window, (tuple, list)) and len(window) == 2 and all(own is None or _is_int(own) for own in window), name, "window",
+                   f"is {window!r}", "(left, right), each an int or None")
+    far = 1 << 28  # beyond any length: positions and limits are added in 32 bits
+    return tuple(None if own is None or own < 0 or own >= far else int(own) for own in window)
+
+
+def _is_int(value):
+    return hasattr(value, "__index__") and not isinstance(value, bool)
+
+
+def _is_number(value):
+    return arrays.is_number(value) and not isinstance(value, bool)

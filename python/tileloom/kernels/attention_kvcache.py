@@ -1,0 +1,211 @@
+"""Attention, forward, over a cache of keys and values: decoding, few queries for each sequence."""
+
+import tileloom as tl
+
+from . import arrays
+from .append import append, rotation
+from .attention_arguments import cache_rows, checked, indices, launch_options, multiprocessors, options
+from .combine import combine
+from .online_softmax import attend, finish, key_tiles, logarithm
+from .sequences import gather_pages, load_pages, load_rows
+
+
+@tl.jit
+def load_group(q: tl.view, b, i, g, R: tl.constexpr, ROWS: tl.constexpr, BM: tl.constexpr, D: tl.constexpr):
+    """Queries from i on of a group of R heads of q [B, S, G * R, D], a tile [BM, D] of ROWS rows for each query; zeros from R on."""
+    B, S, H, E = q.shape
+    step = q.stride(2)
+    desc = tl.make_tensor_descriptor(q.ptr, [B, S, H // R, R, E], [q.stride(0), q.stride(1), step * R, step, 1], [1, BM // ROWS, 1, ROWS, D])
+    return desc.load([b, i, g, 0, 0]).reshape(BM, D)
+
+
+@tl.jit
+def store_group(o: tl.view, b, i, g, value, R: tl.constexpr, ROWS: tl.constexpr):
+    """Stores what belongs to queries and heads that there are."""
+    B, S, H, E = o.shape
+    BM: tl.constexpr = value.shape[0]
+    D: tl.constexpr = value.shape[1]
+    step = o.stride(2)
+    desc = tl.make_tensor_descriptor(o.ptr, [B, S, H // R, R, E], [o.stride(0), o.stride(1), step * R, step, 1], [1, BM // ROWS, 1, ROWS, D])
+    desc.store([b, i, g, 0, 0], value.reshape(1, BM // ROWS, 1, ROWS, D))
+
+
+@tl.jit
+def part(tiles, z, splits):
+    """Part z of `splits` of the tiles of keys; at least one tile, which nobody sees if none is left."""
+    count, end = tiles
+    each = tl.cdiv(count, splits)
+    start = end - count + z * each
+    count = tl.maximum(tl.minimum(each, end - start), 1)
+    return count, start + count
+
+
+@tl.jit
+def cached(b, g, lengths, added, capacity, most, places, left_padding, table, table_step, steps, PAGE: tl.constexpr):
+    """(number of keys of sequence b, what READ takes for k and v of head g)."""
+    T = capacity if lengths is None else tl.minimum(tl.load(lengths + b) + added, most)
+    at = b if places is None else tl.load(places + b)
+    if table is not None:
+        row = table + at.to(tl.int64) * table_step
+        return T, (row, steps[0], T, g, PAGE), (row, steps[1], T, g, PAGE)
+    padding = 0
+    if left_padding is not None:
+        padding = tl.load(left_padding + b)
+        T = T - padding
+    return T, (at * steps[0] + padding, T, g), (at * steps[1] + padding, T, g)
+
+
+@tl.jit(candidates={"BM": (64, 128, 192), "BN": (128, 112, 96, 64)})
+def kvcache_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, lse_steps, lengths, added, most, places, left_padding, table, table_step, steps,
+                   splits, R: tl.constexpr, ROWS: tl.constexpr, PAGE: tl.constexpr, READ: tl.constexpr, scale, CAUSAL: tl.constexpr, left=None, right=None, chunk=None,
+                   sinks=None, softcap=None, score_mod: tl.constexpr = None, mask_mod: tl.constexpr = None, arguments=(), DK: tl.constexpr = 128,
+                   DV: tl.constexpr = 128, BM: tl.constexpr = tl.auto, BN: tl.constexpr = tl.auto):
+    """q [B, S, H, D], k and v [batches or pages, rows, G, ...], o [splits * B, S, H, E]. A tile has ROWS rows for each query, the first R of them a head's each."""
+    B, S, H = q.shape[:3]
+    G = k.shape[2]
+    for b, group, m, z in tl.tiles(B, H // R, (S * ROWS, BM), splits):
+        T, of_k, of_v = cached(b, group // (H // R // G), lengths, added, k.shape[1], most, places, left_padding, table, table_step, steps, PAGE)
+        row = tl.arange(0, BM)
+        first = m // ROWS
+        i = first + row // ROWS
+        h = group * R + tl.minimum(row % ROWS, R - 1)
+        band = S, T, CAUSAL, left, right, chunk
+        mods = softcap, score_mod, mask_mod, (b, h[:, None]), arguments
+        tiles = part(key_tiles(first, first + BM // ROWS, band, BN), z, splits)
+        sums = attend(load_group(q, b, first, group, R, ROWS, BM, DK), k, v, (of_k, of_v), READ, READ, i, tiles, band, scale, mods, DV, BN)
+        there = (i < S) & (row % ROWS < R)
+        sink = None if sinks is None else tl.where(there & (z == 0), tl.load(sinks + h, there, 0).to(tl.float32), -tl.inf)
+        out, rest = finish(sums, sink)
+        store_group(o, z * B + b, first, group, out.to(o.dtype), R, ROWS)
+        tl.store(lse + (z * B + b).to(tl.int64) * lse_steps[0] + h * lse_steps[1] + i * lse_steps[2], logarithm(rest), there)
+
+
+def attention_kvcache(q, k_cache, v_cache, out=None, *, cache_seqlens=None, k_new=None, v_new=None, cache_batch_idx=None, cache_leftpad=None, page_table=None,
+                      rotary_cos=None, rotary_sin=None, rotary_interleaved=True, causal=False, softmax_scale=None, window=None, attention_chunk=None,
+                      softcap=None, sinks=None, score_mod=None, mask_mod=None, mod_arguments=(), num_splits=None, pack_gqa=None, max_seqlen_k=None, lse=None,
+                      **launch):
+    """Attention of q [B, S, H, D] over a cache: k_cache [batches, capacity, G, D] and v_cache [..., E], or pages of it, [pages, page size, G, ...] with
+    page_table [B, pages of a sequence]. Gives (out [B, S, H, E], lse [B, H, S]). The index tensors are int32; what lies behind a sequence may hold anything.
+
+    cache_seqlens [B]    keys in the cache of each sequence; by default all of it
+    k_new, v_new         [B, N, G, ...]: written into the cache behind these first, and seen
+    cache_batch_idx [B]  the sequence's place in the cache (its row of page_table), by default b
+    cache_leftpad [B]    where a sequence begins in its place; not with page_table
+    rotary_cos, rotary_sin  [positions, rotary dimension / 2], of q's type or float32: q and k_new are rotated by their positions (q at the end of the cache, one
+                         position further for each query if causal or with a window), pairs side by side (rotary_interleaved) or half a rotary dimension apart
+    num_splits           parts of the keys that are worked on at the same time and put together afterwards; by default as many as fill the machine
+    pack_gqa             whether the heads of a group are rows of one tile; by default if there are few queries
+    max_seqlen_k         no sequence has more keys; num_splits and tiles are chosen by it. By default the capacity
+    Other arguments: see attention; positions count from the beginning of a sequence."""
+    name = "attention_kvcache"
+    own = {"q": q, "k_cache": k_cache, "v_cache": v_cache, "k_new": k_new, "v_new": v_new}
+    facts = {own: arrays.facts_of(value, name, own) for own, value in own.items() if value is not None}
+    for one, tensor in facts.items():
+        arrays.require_rank(tensor, 4, name, one, "four dimensions: batch or pages, length, heads, head dimension")
+    D, E, H, G = checked(name, facts, ("k_cache", "v_cache"))
+    B, S = facts["q"].shape[:2]
+    for one, cache in (("k_new", "k_cache"), ("v_new", "v_cache")):
+        arrays.require((k_new is None) == (v_new is None), name, one, "is given alone" if one in facts else "is missing", "both k_new and v_new, or none")
+        if one in facts:
+            arrays.require_shape(facts[one], (B, facts["k_new"].shape[1], G, facts[cache].shape[3]), name, one, f"by the shapes of 'q' and '{cache}'")
+    arrays.require(facts["v_cache"].shape[:3] == facts["k_cache"].shape[:3], name, "v_cache", f"has shape {list(facts['v_cache'].shape)}",
+                   f"{[*facts['k_cache'].shape[:3], E]}, as 'k_cache'")
+    steps = tuple(cache_rows(name, one, facts[one]) for one in ("k_cache", "v_cache"))
+    given = options(name, facts["q"], H, D, E, causal, softmax_scale, window, attention_chunk, softcap, sinks, score_mod, mask_mod, mod_arguments)
+    index, _ = indices(name, {"q": facts["q"]}, {"cache_seqlens": cache_seqlens, "cache_batch_idx": cache_batch_idx, "cache_leftpad": cache_leftpad})
+    pages, page, capacity = None, None, facts["k_cache"].shape[1]
+    if page_table is not None:
+        pages = index["page_table"] = arrays.facts_of(page_table, name, "page_table")
+        arrays.require_type(pages, (tl.int32,), name, "page_table")
+        arrays.require(len(pages.shape) == 2 and (cache_batch_idx is not None or pages.shape[0] == B), name, "page_table", f"has shape {list(pages.shape)}",
+                       f"[{B}, pages of a sequence]")
+        arrays.require(pages.shape[1] < 2 or pages.strides[1] == 1, name, "page_table", f"has strides {list(pages.strides)}", "a last stride of 1")
+        arrays.require(cache_leftpad is None, name, "cache_leftpad", "is given with page_table", "one of the two")
+        arrays.require(cache_seqlens is not None, name, "cache_seqlens", "is missing", "the lengths of the sequences in the pages")
+        page, capacity = capacity, capacity * pages.shape[1]
+    else:
+        arrays.require(cache_batch_idx is not None or facts["k_cache"].shape[0] == B, name, "k_cache", f"has a batch of {facts['k_cache'].shape[0]}",
+                       f"{B}, as 'q', or cache_batch_idx")
+    out = arrays.empty(q, (B, S, H, E), facts["q"].dtype) if out is None else out
+    lse = arrays.empty(q, (B, H, S), tl.float32) if lse is None else lse
+    results = {"out": arrays.facts_of(out, name, "out"), "lse": arrays.facts_of(lse, name, "lse")}
+    arrays.require_shape(results["out"], (B, S, H, E), name, "out", "by the shapes of 'q' and 'v_cache'")
+    arrays.require_type(results["out"], (*arrays.HALF, tl.float32), name, "out")
+    arrays.require_contiguous(results["lse"], (B, H, S), tl.float32, name, "lse", "by the shape of 'q'")
+    arrays.require_device(("q", facts["q"]), {**facts, **index, **results}, name)
+    rotary = rotary_cos, rotary_sin, rotation(name, facts, rotary_cos, rotary_sin), rotary_interleaved
+    added = 0 if k_new is None else facts["k_new"].shape[1]
+    arrays.require(not (added or rotary_cos is not None) or cache_seqlens is not None, name, "cache_seqlens", "is missing", "the lengths before 'k_new'")
+    most = capacity
+    if max_seqlen_k is not None:
+        arrays.require(hasattr(max_seqlen_k, "__index__") and max_seqlen_k >= 0, name, "max_seqlen_k", f"is {max_seqlen_k!r}", "an int above 0, or None")
+        most = min(most, int(max_seqlen_k))
+    most = max(most, 2)  # a constant 1 would be a variant of its own
+    splits, pack = _counts(name, num_splits, pack_gqa, H // G, S)
+    if not B * S * H * E:
+        return out, lse
+    scale, causal, *others = given
+    if 0 in facts["k_cache"].shape or page_table is not None and not pages.shape[1]:  # nothing that a copy could begin at
+        k_cache, v_cache = (arrays.empty(q, (B, 1, G, -(-extent // 8) * 8), facts["q"].dtype) for extent in (D, E))
+        cache_seqlens, steps, page_table, cache_batch_idx, cache_leftpad, page = arrays.zeros(q, (B,), tl.int32), (1, 1), None, None, None, None
+        arrays.require(not added, name, "k_new", f"has {added} rows", "a cache that they fit into")
+    q = append(q, k_cache, v_cache, k_new, v_new, facts, cache_seqlens, cache_batch_idx, page_table, rotary, causal or window is not None, launch)
+    q = arrays.boxed(q, arrays.facts_of(q, name, "q"))
+    R = H // G if pack else 1
+    rows = tl.next_power_of_2(R)
+    launch, read = _tiles(page, S * rows, max(D, E), launch)
+    blocks = -(-S * rows // launch.get("BM", 128))
+    if not splits:
+        splits = choose_splits(B * (H // R) * blocks, -(-most // launch.get("BN", 128)), multiprocessors(facts["q"]))
+    stored, result = arrays.boxed_result(out, results["out"])
+    logarithms, lse_steps = lse, (H * S, S, 1)
+    if splits > 1:
+        whole = arrays.empty(q, (splits, B, S, H, -(-E // 4) * 4), tl.float32)
+        stored, logarithms, lse_steps = whole.reshape(splits * B, *whole.shape[2:]), arrays.empty(q, (splits, B, S, H), tl.float32), (S * H, 1, H)
+    step = None if page_table is None else pages.strides[0]
+    kvcache_kernel(q, k_cache, v_cache, stored, logarithms, lse_steps, cache_seqlens, added, most, cache_batch_idx, cache_leftpad, page_table, step, steps,
+                   splits, R, rows, page, read, scale, causal and S > 1, *others, **launch)  # one query sees all keys
+    if splits > 1:
+        combine(whole[..., :E], logarithms, out, lse, **launch_options(launch))
+    elif result is not out:
+        out[...] = result
+    return out, lse
+
+
+def _counts(name, num_splits, pack_gqa, ratio, S):
+    """(number of splits, 0 for a choice; whether heads of a group share a tile)."""
+    arrays.require(num_splits is None or hasattr(num_splits, "__index__") and 0 <= num_splits <= 256, name, "num_splits", f"is {num_splits!r}",
+                   "None or 0 (a choice), or 1 to 256")
+    pack = pack_gqa if pack_gqa is not None else ratio <= 64 and S * ratio <= 256
+    arrays.require(not pack or ratio <= 64, name, "pack_gqa", f"is True for {ratio} heads of q for each of k", "at most 64, or False")
+    return int(num_splits or 0), bool(pack)
+
+
+def _tiles(page, rows, widest, launch):
+    """The launch's options with tiles for so many rows, such pages and the wider one of the head dimensions, and how to read k and v."""
+    if rows <= 64:
+        launch = {"BM": 64, **launch}
+    if page is None:
+        return launch, load_rows
+    keys = launch.get("BN", 128 if widest <= 128 else 64)
+    if page % 8 == 0 and (page % keys == 0 or keys % page == 0):
+        return {"BN": keys, **launch}, load_pages
+    fitting = [own for own in (128, 112, 96, 80, 64, 48) if own <= keys and page % own == 0]
+    if fitting:
+        return {"BN": fitting[0], **launch}, load_pages
+    return {"BN": 64, **launch}, gather_pages
+
+
+def choose_splits(tiles, keys, processors):
+    """Parts of the keys (counted in tiles) with which the machine is busy for the shortest time. In units of a tile of keys: a part takes 2 more to begin and to end, and
+    putting parts together takes 4, and one for each 32 parts."""
+    best = 1, float("inf")
+    for splits in range(1, min(keys, 128) + 1):
+        each = -(-keys // splits)
+        if -(-keys // each) != splits:
+            continue  # the last part would be empty
+        rounds = -(-tiles * splits // processors)
+        time = rounds * (each + 2) + (4 + splits / 32 if splits > 1 else 0)
+        if time < 0.97 * best[1]:
+            best = splits, time
+    return best[0]

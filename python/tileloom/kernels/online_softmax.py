@@ -1,0 +1,137 @@
+"""What the attention kernels are made of: which keys a row sees, the loop over tiles of keys with the online softmax, and its end.
+
+`band` says what a row sees: (S, T, CAUSAL, left, right, chunk). Row i of S stands at the key i + T - S of T (aligned at the end). It sees the keys from there
+- left to there + right (CAUSAL: right is 0), of those only the ones of its chunk of `chunk` keys; None: no such limit.
+`mods` changes scores: (softcap, score_mod, mask_mod, at, arguments), see `score` and `attention`; None: not at all.
+"""
+
+import tileloom as tl
+
+LOG2E = tl.constexpr(1.4426950408889634)
+LN2 = tl.constexpr(0.6931471805599453)
+
+
+@tl.jit
+def key_tiles(m, last, band, BN: tl.constexpr):
+    """How many tiles of keys the rows from m to before `last` see, at least one, and where these tiles end, in tiles."""
+    S, T, CAUSAL, left, right, chunk = band
+    stop = tl.minimum(T, last + T - S) if CAUSAL else T
+    if right is not None:
+        stop = tl.minimum(stop, last + T - S + right)
+    tiles = tl.maximum(tl.cdiv(stop, BN), 1)  # without keys, one tile that nobody sees
+    if left is None and chunk is None:
+        return tiles, tiles
+    start = 0
+    if left is not None:
+        start = tl.maximum(start, m + T - S - left)
+    if chunk is not None:
+        start = tl.maximum(start, tl.maximum(m + T - S, 0) // chunk * chunk)
+    return tiles - tl.minimum(start // BN, tiles - 1), tiles
+
+
+@tl.jit
+def chunks(rows, band):
+    """Where the chunk of each row begins, or None."""
+    S, T, CAUSAL, left, right, chunk = band
+    return None if chunk is None else tl.maximum(rows + (T - S), 0) // chunk * chunk
+
+
+@tl.jit
+def seen(rows, columns, band, begin):
+    """Which of the columns each row sees. begin: of `chunks`."""
+    S, T, CAUSAL, left, right, chunk = band
+    columns = columns[None, :]
+    mask = columns <= rows[:, None] + (T - S) if CAUSAL else columns < T
+    if right is not None:
+        mask = mask & (columns <= rows[:, None] + (T - S + right))
+    if left is not None:
+        mask = mask & (columns >= rows[:, None] + (T - S - left))
+    if chunk is not None:
+        mask = mask & (columns >= begin[:, None]) & (columns < (begin + chunk)[:, None])
+    return mask
+
+
+@tl.jit
+def score(s, scale, rows, columns, mods):
+    """Scores from products, and what they are to be multiplied with for powers of two."""
+    if mods is None:
+        return s, scale
+    softcap, score_mod, mask_mod, at, arguments = mods
+    if softcap is None and score_mod is None:
+        return s, scale
+    s = s * (scale * LN2)
+    if softcap is not None:  # softcap * tanh(s / softcap)
+        s = softcap * (2 * tl.sigmoid(s * (2 / softcap)) - 1)
+    if score_mod is not None:
+        s = score_mod(s, *at, rows[:, None], columns[None, :], *arguments)
+    return s, LOG2E
+
+
+@tl.jit
+def attend(qt, k, v, places, READ: tl.constexpr, READ_V: tl.constexpr, rows, tiles, band, scale, mods, D: tl.constexpr, BN: tl.constexpr):
+    """(acc [rows, D], top [rows], total [rows], scale, raised): for p = 2^((score - top) * scale + raised), the sums of p v, the largest score, the sums of p.
+
+    tiles: what key_tiles gives. READ, READ_V(x, place, n, BN, D): the rows of k, v from n on, as a tile [BN, D], zeros beyond T; places: the place of each.
+    p in 8 bits has 2^8 times its value, so that more of it is a normal number."""
+    raised: tl.constexpr = 8.0 if v.dtype.is_fp8() else 0.0
+    BM: tl.constexpr = qt.shape[0]
+    count, end = tiles
+    acc = tl.zeros((BM, D), tl.float32)
+    top = tl.full((BM,), -tl.inf, tl.float32)
+    total = tl.zeros((BM,), tl.float32)
+    begin = chunks(rows, band)
+    factor = scale if mods is None else score(0.0, scale, rows, rows, mods)[1]
+    for j in tl.range(count):  # the last tile first: the end of the keys and the diagonal cut only those that come first
+        n = (end - 1 - j) * BN
+        s = tl.dot(qt, READ(k, places[0], n, BN, qt.shape[1]).T)
+        columns = n + tl.arange(0, BN)
+        s, _ = score(s, scale, rows, columns, mods)
+        mask = seen(rows, columns, band, begin)
+        if mods is not None and mods[2] is not None:
+            mask = mask & mods[2](*mods[3], rows[:, None], columns[None, :], *mods[4])
+        s = tl.where(mask, s, -tl.inf)
+        new = tl.maximum(top, tl.max(s, 1))
+        shift = tl.where(new == -tl.inf, 0.0, new)  # a row that has seen no key yet
+        p = tl.exp2(s * factor - (shift * factor - raised)[:, None]) if raised else tl.exp2(s * factor - (shift * factor)[:, None])
+        alpha = tl.exp2((top - shift) * factor)
+        total = total * alpha + tl.sum(p, 1)
+        acc = tl.dot(p.to(v.dtype), READ_V(v, places[1], n, BN, D), acc * alpha[:, None])
+        top = new
+    return acc, top, total, factor, raised
+
+
+@tl.jit
+def finish(sums, sink):
+    """What attend gives, divided: (out [rows, D], what `logarithm` takes). A row that has seen no key gives 0.
+
+    sink: None, or a score without a value that each row sees too (a number or [rows])."""
+    acc, top, total, scale, raised = sums
+    if sink is not None:
+        sink, top, scale = sink * LOG2E, top * scale, 1.0
+        new = tl.maximum(top, sink)
+        shift = tl.where(new == -tl.inf, 0.0, new)
+        alpha = tl.exp2(top - shift)
+        total = total * alpha + tl.exp2(sink - shift + raised)
+        acc = acc * alpha[:, None]
+        top = new
+    inverse = tl.where(total > 0, 1.0 / total, 0.0)
+    return acc * inverse[:, None], (top, total, scale, raised)
+
+
+@tl.jit
+def logarithm(rest):
+    """The logarithm of the sum of exp(score) of each row; -inf where no key was seen."""
+    top, total, scale, raised = rest
+    return (top * scale - raised + tl.log2(total)) * LN2 if raised else (top * scale + tl.log2(total)) * LN2
+
+
+@tl.jit
+def dense(x: tl.view, place, n, BN: tl.constexpr, D: tl.constexpr):
+    """The rows from n of x [B, T, G, D], for place = (batch, head)."""
+    return x.load([place[0], n, place[1], 0], [1, BN, 1, D]).reshape(BN, D)
+
+
+@tl.jit
+def dense_columns(x: tl.view, place, n, BN: tl.constexpr, D: tl.constexpr):
+    """The same of x [B, G, D, T]."""
+    return x.load([place[0], place[1], 0, n], [1, 1, D, BN]).reshape(D, BN).T

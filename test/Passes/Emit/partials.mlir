@@ -1,0 +1,36 @@
+// RUN: kernel-opt %s --convert-tiles --split-input-file --verify-diagnostics | FileCheck %s
+
+#acc = #nv.wgmma_acc
+
+// 64 x 16 sums: 8 registers of a thread, 16 bytes beside those of the next thread, 128 threads further on the next 16. The tiles are added in order.
+// CHECK-LABEL: func.func @partials
+func.func @partials(%p: i64, %x: tensor<64x16xf32, #acc>) {
+  warp.specialize {
+    warp.role @main warps(4) attributes {nv.first_warp = 0 : i64} {
+      %zero = arith.constant dense<0.0> : tensor<64x16xf32, #acc>
+      // CHECK-COUNT-2: llvm.store %{{.*}}, %{{.*}} {alignment = 16 : i64} : vector<4xi32>, !llvm.ptr<1>
+      // CHECK-NOT: llvm.store
+      nv.store_partial %zero to %p : tensor<64x16xf32, #acc>
+      // CHECK-COUNT-6: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xi32>
+      %sum = nv.sum_partials %p like %zero count 3 stride 4096 : tensor<64x16xf32, #acc>
+      nv.store_partial %sum to %p : tensor<64x16xf32, #acc>
+    }
+  }
+  return
+}
+
+// -----
+
+#rows = #nv.slice<1, #nv.wgmma_acc>
+
+func.func @copies(%p: i64) {
+  warp.specialize {
+    warp.role @main warps(4) attributes {nv.first_warp = 0 : i64} {
+      %zero = arith.constant dense<0.0> : tensor<64xf32, #rows>
+      // expected-error@+2 {{layout: expected each element in one register of one thread, found several}}
+      // expected-error@+1 {{failed to legalize}}
+      nv.store_partial %zero to %p : tensor<64xf32, #rows>
+    }
+  }
+  return
+}
