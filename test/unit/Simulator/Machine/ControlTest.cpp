@@ -141,7 +141,7 @@ TEST(Load, LocationsOfTheSource) {
                   s);
   ASSERT_EQ(o.found.size(), 2u) << o.text();
   EXPECT_EQ(o.found[0].location, "/src/kernel.cu:21");
-  EXPECT_NE(o.text().find("PTX line 13 (/src/kernel.cu:21): ld.shared"), std::string::npos)
+  EXPECT_NE(o.text().find("PTX line 14 (/src/kernel.cu:21): ld.shared"), std::string::npos)
       << o.text();
   EXPECT_EQ(o.found[1].location, "file 4:30");
 }
