@@ -6,7 +6,8 @@
     bench/agreement.py --compare sim.npz gpu.npz [--markdown docs/simulator-agreement.md] [--record bench/results/h200-agreement.json]
     bench/agreement.py --list | --ptx FOLDER         names; the PTX of every case
 
---record keeps digests of the GPU's outputs, to which test/python/test_sim_agreement.py holds the simulator. --only REGEX picks cases. The inputs come from seeded generators: both machines make the same. The GPU cases run in a child process that is
+--record keeps digests of the GPU's outputs, to which test/python/test_sim_agreement.py holds the simulator. --only REGEX picks cases; the
+rows and digests of the others stay as they are. The inputs come from seeded generators: both machines make the same. The GPU cases run in a child process that is
 started anew behind a case that hangs (--limit seconds) or faults. A finding of the simulator is a failure of its run.
 """
 
@@ -155,6 +156,16 @@ Made by `bench/agreement.py` (`--sim` here, `--gpu` there, `--compare`): {count}
 """
 
 
+def known_rows(path, new):
+    """All cases: those of `new`, and the others as the table has them."""
+    import re
+    with open(path) as file:
+        table = {name: (int(total.replace(",", "")), text) for name, total, text in
+                 re.findall(r"^\| (\S+) \| [^|]* \| ([\d,]+) \| (.*) \|$", file.read(), re.M)}
+    table.update({case.name: (total, text) for case, total, text in new})
+    return [(case, *table[case.name]) for case in all_cases(made=False) if case.name in table]
+
+
 def compare(options):
     from agreement.compare import compare as judge
     (simulated, _), (measured, device) = load(options.compare[0]), load(options.compare[1])
@@ -187,8 +198,12 @@ def compare(options):
                         print("    differing by row:", dict(zip(*[v.tolist() for v in np.unique(np.argwhere(x != y)[:, 0], return_counts=True)])))
     if options.record:
         from agreement import record
-        print(f"{record.write(options.record, all_cases(options.only, made=False), measured, device)} cases recorded")
+        before = record.read(options.record) if options.only and os.path.exists(options.record) else None
+        print(f"{record.write(options.record, all_cases(options.only, made=False), measured, device, before)} cases recorded")
     if options.markdown:
+        if options.only and os.path.exists(options.markdown):
+            rows = known_rows(options.markdown, rows)
+            values = sum(total for _, total, _ in rows)
         with open(options.markdown, "w") as file:
             file.write(HEAD.format(device=device, count=len(rows), values=f"{values:,}"))
             for case, total, text in rows:

@@ -26,6 +26,24 @@ std::string describeShared(const Cta &cta, uint32_t offset) {
   return s;
 }
 
+std::string locationOf(const Program &p, size_t at) {
+  auto [number, line] = p.sources[at];
+  if (!line)
+    return "";
+  auto file = p.ast->files.find(number);
+  return (file == p.ast->files.end() ? "file " + std::to_string(number) : file->second) + ":" +
+         std::to_string(line);
+}
+
+void moveTo(Finding &f, const Program &p, uint32_t line) {
+  f.line = line;
+  f.source.clear();
+  f.location.clear();
+  for (size_t i = 0; i < p.code.size() && f.location.empty(); ++i)
+    if (p.code[i].line == line)
+      f.location = locationOf(p, i);
+}
+
 Finding findingAt(const Warp &w, const char *kind, std::string message, int lane) {
   Finding f;
   f.kind = kind;
@@ -37,7 +55,9 @@ Finding findingAt(const Warp &w, const char *kind, std::string message, int lane
   f.lane = lane;
   if (w.current) {
     f.line = w.current->line;
-    f.source = std::string(w.program->text[size_t(w.current - w.program->code.data())]);
+    size_t at = size_t(w.current - w.program->code.data());
+    f.source = std::string(w.program->text[at]);
+    f.location = locationOf(*w.program, at);
   }
   return f;
 }

@@ -36,6 +36,7 @@ struct Operand {
 
 struct Statement {
   uint32_t line = 0;
+  uint32_t sourceFile = 0, sourceLine = 0; // of the last .loc before it; line 0: none
   int32_t guard = -1; // predicate register
   bool guardNegated = false;
   uint32_t scope = 0;               // the {} that it stands in
@@ -91,6 +92,7 @@ struct Ast {
   std::string version, target;
   std::vector<Variable> variables;
   std::vector<std::unique_ptr<Function>> functions;
+  std::map<uint32_t, std::string> files; // .file directives
 };
 
 /// Parses PTX text; throws LoadError (Error.h) with the line of the first thing it cannot read.

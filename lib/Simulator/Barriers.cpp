@@ -74,7 +74,7 @@ static void reportAsync(Cluster &c, BarrierPlace b, const std::string &message, 
   Finding f = findingAt(w, "mbarrier", message);
   w.current = saved;
   f.warp = -1;
-  f.line = line;
+  moveTo(f, *w.program, line);
   c.report(f);
 }
 

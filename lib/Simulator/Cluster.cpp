@@ -218,8 +218,7 @@ void finishCta(Cta &cta) {
   auto add = [&](const char *kind, const std::string &message, uint32_t line) {
     Finding f = findingAt(w, kind, message);
     f.warp = -1;
-    f.line = line;
-    f.source.clear();
+    moveTo(f, *w.program, line);
     c.report(f);
   };
   if (c.checking(CheckBarriers)) {

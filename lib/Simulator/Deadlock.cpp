@@ -127,6 +127,7 @@ void reportDeadlock(Cluster &c, const char *why) {
           f.warp = int(w->id);
           f.line = in.line;
           f.source = std::string(p.text[g.pc]);
+          f.location = locationOf(p, g.pc);
           first = false;
         }
       }

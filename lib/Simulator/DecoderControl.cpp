@@ -95,6 +95,7 @@ void Decoder::decode(const Function &entry) {
   in.refs = uint32_t(program.refs.size());
   program.code.push_back(in);
   program.text.push_back("ret");
+  program.sources.emplace_back(0, 0);
   findJoins(program);
 }
 
@@ -190,6 +191,7 @@ void Decoder::emit(Handler handler, uint16_t flags, uint8_t cost) {
   in.defs = uint16_t(defsNow.size());
   program.code.push_back(in);
   program.text.push_back(st->text());
+  program.sources.emplace_back(st->sourceFile, st->sourceLine);
 }
 
 void Decoder::branchTo(std::string_view label) {

@@ -92,8 +92,7 @@ void checkRegisterChanges(Cta &cta) {
                           "warps " + std::to_string(first.id) + " and " + std::to_string(w.id) +
                               " of a warpgroup have executed " + std::to_string(its) + " and " +
                               std::to_string(mine) + " setmaxnregs; all four must execute the same");
-    f.line = (mine > its ? w : first).registerChanges[std::min(mine, its)]->line;
-    f.source.clear();
+    moveTo(f, *w.program, (mine > its ? w : first).registerChanges[std::min(mine, its)]->line);
     cta.cluster->report(f);
   }
 }

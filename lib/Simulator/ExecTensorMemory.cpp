@@ -31,9 +31,8 @@ void checkTensorLeaks(Cta &cta) {
                           "the CTA ends with " + std::to_string(a.columns) +
                               " columns of tensor memory at column " + std::to_string(a.column) +
                               " still allocated (line " + std::to_string(a.line) + ")");
-    f.line = a.line;
     f.warp = -1;
-    f.source.clear();
+    moveTo(f, *cta.cluster->grid->program, a.line);
     cta.cluster->report(f);
   }
 }

@@ -51,6 +51,8 @@ std::string Finding::text() const {
     s += ", lane " + std::to_string(lane);
   if (line)
     s += ", PTX line " + std::to_string(line);
+  if (!location.empty())
+    s += " (" + location + ")";
   if (!source.empty()) {
     std::string shown;
     for (char c : source)
@@ -135,7 +137,8 @@ std::string Findings::json() const {
          "\", \"kernel\": \"" + jsonEscape(f.kernel) + "\", \"cta\": [" + std::to_string(f.cta[0]) +
          ", " + std::to_string(f.cta[1]) + ", " + std::to_string(f.cta[2]) +
          "], \"warp\": " + std::to_string(f.warp) + ", \"lane\": " + std::to_string(f.lane) +
-         ", \"line\": " + std::to_string(f.line) + ", \"source\": \"" + jsonEscape(f.source) +
+         ", \"line\": " + std::to_string(f.line) + ", \"location\": \"" + jsonEscape(f.location) +
+         "\", \"source\": \"" + jsonEscape(f.source) +
          "\", \"count\": " + std::to_string(f.count) + ", \"notes\": [";
     for (size_t i = 0; i < f.notes.size(); ++i)
       s += (i ? ", \"" : "\"") + jsonEscape(f.notes[i]) + "\"";

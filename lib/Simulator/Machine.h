@@ -227,6 +227,10 @@ struct Cta {
 /// Triton's, which run; there the ordinary order is looked at.
 inline bool followsTensorFences(const Warp &w);
 
+/// The source line of an instruction, "file:line", if the PTX says it (.loc).
+std::string locationOf(const Program &program, size_t instruction);
+/// Makes another line that of a finding.
+void moveTo(Finding &f, const Program &program, uint32_t line);
 /// Where a bad access or a broken rule is reported from; filled in from the warp.
 Finding findingAt(const Warp &w, const char *kind, std::string message, int lane = -1);
 

@@ -55,8 +55,8 @@ void Parser::parseModule() {
       s.expect(';', "after a variable");
       isExtern = false;
     } else if (d == ".file") {
-      s.number();
-      s.quoted();
+      auto number = uint32_t(s.number().bits);
+      ast.files[number] = std::string(s.quoted());
       while (s.accept(','))
         s.number();
     } else if (d == ".loc" || d == ".pragma" || d == ".alias") {

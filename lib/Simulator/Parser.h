@@ -61,6 +61,7 @@ private:
     Parser &parser;
   };
   unsigned depth = 0;
+  uint32_t sourceFile = 0, sourceLine = 0; // of the last .loc
 
   Ast &ast;
   Scanner s;

@@ -110,7 +110,9 @@ bool Parser::parseDirective(Function &f) {
     parseRegisters(f);
     return true;
   }
-  if (d == ".loc") { // ends at the end of the line, without a semicolon
+  if (d == ".loc") { // file, line, column; ends at the end of the line, without a semicolon
+    sourceFile = uint32_t(s.number().bits);
+    sourceLine = uint32_t(s.number().bits);
     while (s.cur < s.end && *s.cur != '\n')
       ++s.cur;
     return true;
@@ -163,7 +165,7 @@ void Parser::parseRegisters(Function &f) {
     if (s.accept('<')) {
       count = s.number().bits;
       s.expect('>', "after a register count");
-      if (count + f.registers.size() > 1u << 18)
+      if (count > 1u << 18 || count + f.registers.size() > 1u << 18)
         s.fail("register count " + std::to_string(count) +
                " is out of range: a function may have " + std::to_string(1u << 18));
       n.count = uint32_t(count);
@@ -209,6 +211,8 @@ int32_t Parser::lookupRegister(std::string_view name) const {
 void Parser::parseStatement(Function &f, std::string_view firstWord, const char *begin) {
   Statement st;
   st.line = s.line;
+  st.sourceFile = sourceFile;
+  st.sourceLine = sourceLine;
   st.scope = scopes.back().id;
   st.begin = begin;
   if (firstWord.empty()) {
@@ -222,6 +226,8 @@ void Parser::parseStatement(Function &f, std::string_view firstWord, const char 
       s.fail("guard '" + std::string(p) + "' is not a .pred register");
     s.skipSpace();
     st.line = s.line;
+  st.sourceFile = sourceFile;
+  st.sourceLine = sourceLine;
     firstWord = s.word();
     if (firstWord.empty())
       s.fail("expected an instruction after a guard, found " + s.found());

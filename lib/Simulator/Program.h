@@ -130,6 +130,7 @@ struct Program {
   std::vector<InitialSlot> initial;
   std::vector<std::string> registerNames; // by id
   std::vector<std::string_view> text;     // source of each instruction
+  std::vector<std::pair<uint32_t, uint32_t>> sources; // its .loc: file and line
   uint32_t registerBytes = 0, registerCount = 0;
   uint32_t localBytes = 0;
   uint32_t staticShared = 0; // bytes above the base, before the dynamic part

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "Scanner.h"
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
@@ -147,9 +148,12 @@ Operand Scanner::number() {
   }
   if (!text.empty() && (text.back() == 'U' || text.back() == 'u'))
     text.pop_back();
+  errno = 0;
   o.bits = std::strtoull(text.c_str() + (isBinary ? 2 : 0), &stop, isBinary ? 2 : 0);
   if (*stop || text.empty())
     fail("malformed number '" + text + "'");
+  if (errno == ERANGE)
+    fail("number '" + text.substr(0, 40) + "' does not fit into 64 bits");
   if (negative)
     o.bits = 0 - o.bits;
   return o;

@@ -89,12 +89,14 @@ def export(folder, faults):
 
 HEAD = """# Seeded faults
 
-Each row is a mutation of a correct kernel, made by `test/faults/table.py`, with what the simulator says about it, and what an H200 does
+Each row is a mutation of a correct kernel, made by `test/faults/table.py` and `small.py`, with what the simulator says about it, and what an H200 does
 with it: `hang`, `wrong` (the result), `fault` (an error of the driver), `refused` (by the assembler or at launch), or **passes**: the right result,
-silently. Kernels for Blackwell have no column: there is none here to ask.
+silently. "not run": the mutation, the kernel or its problem is newer than the last run there. Kernels for Blackwell have no column: there is none
+here to ask.
 
-`{command}` makes this table; `test/faults/run.py --export FOLDER` and `test/faults/on_gpu.py FOLDER --json results.json` fill the last
-column. {counts}
+`{command}`
+makes this table; the last column comes from `bench/results/h200-faults.json`, which `test/faults/run.py --export FOLDER` here and
+`test/faults/on_gpu.py FOLDER --jobs 12 --json results.json` on a GPU make. {counts}
 
 | kernel | fault | found as | also | H200 |
 |---|---|---|---|---|
@@ -105,7 +107,7 @@ def markdown(path, rows, gpu, command, counts):
     with open(path, "w") as file:
         file.write(HEAD.format(command=command, counts=counts))
         for fault, right, others in rows:
-            outcome = gpu.get(slug(fault), "")
+            outcome = gpu.get(slug(fault), "not run" if kernels.load(fault.kernel).target == "sm_90a" else "")
             file.write(f"| {fault.kernel} | {fault.name} | {', '.join(sorted(right)) or '**not found**'} | "
                        f"{', '.join(sorted(others - right))} | {'**passes**' if outcome == 'passes' else outcome} |\n")
 
@@ -146,7 +148,8 @@ def main():
         if options.gpu:
             with open(options.gpu) as file:
                 gpu = {case["case"]: case["outcome"] for case in json.load(file)["cases"]}
-        markdown(options.markdown, rows, gpu, f"test/faults/run.py --seeds {options.seeds} --markdown docs/simulator-faults.md", counts)
+        markdown(options.markdown, rows, gpu, f"test/faults/run.py --seeds {options.seeds} --markdown docs/simulator-faults.md "
+                 "--gpu bench/results/h200-faults.json", counts)
     return failed > 0
 
 

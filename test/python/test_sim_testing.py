@@ -36,7 +36,7 @@ def test_trace(tmp_path):
     run = testing.simulate(Compiled, None, *tiles(), trace=path)
     assert json.loads(path.read_text()) == json.loads(run.trace)
     assert any(event.get("name", "").startswith("TMA load") for event in json.loads(run.trace)["traceEvents"])
-    assert "warp" in run.summary
+    assert "warp" in run.summary and run.summary.startswith("role ") and "(TMA load" in run.summary
 
 
 def test_without_a_recipe():

@@ -39,7 +39,8 @@ struct Finding {
   uint32_t cta[3] = {0, 0, 0};
   int warp = -1, lane = -1;
   uint32_t line = 0;
-  std::string source; // text of the PTX line
+  std::string source;   // text of the PTX line
+  std::string location; // "file:line" of the program that the PTX was made from, if it says so
   std::vector<std::string> notes;
   uint64_t count = 1;
 

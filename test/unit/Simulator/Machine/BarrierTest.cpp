@@ -190,3 +190,54 @@ TEST(Schedule, EqualSeedsGiveEqualRuns) {
   }
   EXPECT_TRUE(differs);
 }
+
+TEST(Registers, SetmaxnregByAWholeWarpgroup) {
+  KernelSetup s;
+  s.block = {128, 1, 1};
+  std::string first = "setp.lt.u32 %p1, %t, 32;\n";
+  EXPECT_TRUE(run("setmaxnreg.dec.sync.aligned.u32 64;", s).found.empty());
+  Outcome o = run(first + "@%p1 bra E; setmaxnreg.dec.sync.aligned.u32 64; E:", s);
+  ASSERT_TRUE(o.has("setmaxnreg"));
+  EXPECT_NE(o.text().find("have executed 0 and 1 setmaxnregs"), std::string::npos) << o.text();
+  o = run(first + "@%p1 bra A; setmaxnreg.dec.sync.aligned.u32 64; bra E;\n"
+                  "A: setmaxnreg.dec.sync.aligned.u32 72; E:",
+          s);
+  ASSERT_TRUE(o.has("setmaxnreg"));
+  EXPECT_NE(o.text().find("all four must execute the same"), std::string::npos) << o.text();
+}
+
+/// Thread 0 writes a word and then a flag, by `write`; thread 32 reads the flag by `read` (into %r5)
+/// until it is 1, then `behind` and the word.
+static Outcome flag(const std::string &write, const std::string &read, const std::string &behind) {
+  KernelSetup s;
+  s.block = {64, 1, 1};
+  s.shared = 64;
+  s.outWords = 1;
+  return run("mov.b32 %r2, 0; mov.b32 %r3, 1; mov.b32 %r4, 42; setp.eq.s32 %p1, %t, 0;\n"
+             "setp.eq.s32 %p2, %t, 32; @%p1 st.shared.b32 [smem], %r2; bar.sync 0;\n"
+             "@%p1 bra W; @%p2 bra R; bra E;\nW: st.shared.b32 [smem+4], %r4; " +
+                 write + " bra E;\nR: " + read + " setp.ne.s32 %p3, %r5, 1; @%p3 bra R; " + behind +
+                 " ld.shared.b32 %r6, [smem+4]; st.global.b32 [%out], %r6;\nE:",
+             s);
+}
+
+TEST(Memory, FlagsInSharedMemory) {
+  const char *load = "ld.relaxed.cta.shared.b32 %r5, [smem];",
+             *store = "st.relaxed.cta.shared.b32 [smem], %r3;";
+  std::string fence = "membar.cta;";
+  EXPECT_TRUE(flag("st.release.cta.shared.b32 [smem], %r3;",
+                   "ld.acquire.cta.shared.b32 %r5, [smem];", "")
+                  .found.empty());
+  EXPECT_TRUE(flag(fence + store, load, fence).found.empty());
+  EXPECT_TRUE(flag(fence + "st.volatile.shared.b32 [smem], %r3;",
+                   "ld.volatile.shared.b32 %r5, [smem];", "")
+                  .found.empty());
+  EXPECT_TRUE(flag("atom.release.cta.shared.exch.b32 %r7, [smem], %r3;",
+                   "atom.acquire.cta.shared.or.b32 %r5, [smem], 0;", "")
+                  .found.empty());
+  EXPECT_TRUE(flag(store, load, fence).has("race"));
+  EXPECT_TRUE(flag(fence + store, load, "").has("race"));
+  EXPECT_TRUE(flag("atom.relaxed.cta.shared.exch.b32 %r7, [smem], %r3;",
+                   "atom.relaxed.cta.shared.or.b32 %r5, [smem], 0;", "")
+                  .has("race"));
+}

@@ -127,6 +127,23 @@ TEST(Load, RefusesWhatItCannotRun) {
             std::string::npos);
   EXPECT_NE(loadError("add.s32 %r1, %r2, %r3").find("expected ';'"), std::string::npos);
   EXPECT_NE(loadError("{ add.s32 %r1, %r2, %r3;").find("is not closed"), std::string::npos);
+  EXPECT_NE(loadError(".reg .b32 %many<18446744073709551615>;").find("register count"),
+            std::string::npos);
+  EXPECT_NE(loadError("mov.b64 %rd1, 18446744073709551616;").find("does not fit into 64 bits"),
+            std::string::npos);
+}
+
+TEST(Load, LocationsOfTheSource) {
+  KernelSetup s;
+  s.declarations = ".file 3 \"/src/kernel.cu\"\n";
+  Outcome o = run(".loc 3 17 5\nmov.b32 %r1, 0;\n.loc 3 21 9, function_name $L, inlined_at 3 2 1\n"
+                  "ld.shared.b32 %r2, [smem+99999];\n.loc 4 30 1\nld.shared.b32 %r3, [smem+99998];",
+                  s);
+  ASSERT_EQ(o.found.size(), 2u) << o.text();
+  EXPECT_EQ(o.found[0].location, "/src/kernel.cu:21");
+  EXPECT_NE(o.text().find("PTX line 14 (/src/kernel.cu:21): ld.shared"), std::string::npos)
+      << o.text();
+  EXPECT_EQ(o.found[1].location, "file 4:30");
 }
 
 TEST(Load, ScopesHideNames) {
