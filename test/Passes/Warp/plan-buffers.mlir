@@ -50,7 +50,7 @@ func.func @deep(%A: !tile.desc<128x64xbf16>, %n: i32) attributes {tile.kernel, t
 // One warpgroup of math leaves registers for the role beside it.
 // CHECK-LABEL: func.func @one_warpgroup
 // CHECK: warp.role @math warps(4) registers(240)
-// CHECK: warp.role @load warps(1) registers(80)
+// CHECK: warp.role @load warps(1) registers(240)
 func.func @one_warpgroup(%n: i32) attributes {tile.kernel, tile.schedule = #tile.schedule<use = "cooperative">} {
   %ab = warp.buffer : !warp.buffer<1 x [64x64xbf16]>
   %free = warp.ring released %ab : !warp.buffer<1 x [64x64xbf16]>

@@ -250,8 +250,12 @@ def warpgroup_product(m, n, kk, element, sums, saturate=False, start=1):
         k.lines.append("warp.release %slot to %ring generic")
         x, y = (decode(v, element).astype(np.float64) for v in (a, b))
         exact = x @ y.T + start
-        if sums == "i32":
-            exact = np.clip(exact, -2**31, 2**31 - 1) if saturate else (exact.astype(np.int64) + 2**31) % 2**32 - 2**31
+        if saturate:  # after each instruction, which is 32 places along K
+            exact = np.full((m, n), float(start))
+            for at in range(0, kk, 32):
+                exact = np.clip(exact + x[:, at:at + 32] @ y[:, at:at + 32].T, -2**31, 2**31 - 1)
+        elif sums == "i32":
+            exact = (exact.astype(np.int64) + 2**31) % 2**32 - 2**31
         k.store(w, (m, n), sums, exact, 0 if sums == "i32" else 3e-3 if sums == "f16" else 1e-5)
         buffer = f"!warp.buffer<1 x [{views[0][12:-1]}, {views[1][12:-1]}]>"
         k.head = f"%buffer = warp.buffer : {buffer}\n  %ring = warp.ring released %buffer : {buffer}\n  "
