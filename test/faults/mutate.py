@@ -47,6 +47,21 @@ def swap(pattern, old, new, number=0, every=False):
     return edit(pattern, lambda line: re.sub(old, new, line), number, every)
 
 
+def in_source(user, register, old, new):
+    """re.sub(old, new) in the statement that gives a register of the first statement that matches; `register` finds it there."""
+    def apply(ptx, recipe):
+        lines = ptx.split("\n")
+        at = site(ptx, user, 0)
+        name = re.escape(re.search(register, lines[at]).group(1))
+        source = max(i for i in range(at) if re.match(rf"\s*[a-z0-9.:]+\s+{name},", lines[i]))
+        changed = re.sub(old, new, lines[source])
+        if changed == lines[source]:
+            raise NoSite(f"{user!r}: {lines[source]!r} has nothing to change")
+        lines[source] = changed
+        return "\n".join(lines), recipe
+    return apply
+
+
 def same_address(pattern, number):
     """The address of the statement before it that matches."""
     def apply(ptx, recipe):

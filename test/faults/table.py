@@ -8,7 +8,7 @@
 import re
 
 from fault import LOAD, RELEASE, STORE, Fault
-from mutate import (bits, both, by_warps, drop, drop_wait, edit, flip_parity, in_recipe, insert, keep_parity, move, move_to_join,
+from mutate import (bits, both, by_warps, drop, drop_wait, edit, flip_parity, in_recipe, in_source, insert, keep_parity, move, move_to_join,
                     same_address, swap, test_once)
 from small import SMALL
 
@@ -133,15 +133,14 @@ FAULTS = [
     Fault(PAIR, "mixed cta_group", swap(r"tcgen05\.alloc", "cta_group::2", "cta_group::1"), "cta-group"),
     Fault(PAIR, "no CTA of the pair waits for a free accumulator", drop_wait(2), "tensor-race"),
     Fault(MXF8, "scales not copied to tensor memory", drop(r"tcgen05\.cp", 0), "uninitialised"),
-    Fault(TC_ATTENTION, "no wait::st before the probabilities are used", drop(r"tcgen05\.wait::st", 1), "missing-tcgen05-wait"),
-    Fault(TC_ATTENTION, "probabilities used before they are there", drop_wait(18), "tensor-race"),
+    Fault(TC_ATTENTION, "no wait::st before the probabilities are used", drop(r"tcgen05\.wait::st", 0), "missing-tcgen05-wait"),
+    Fault(TC_ATTENTION, "probabilities used before they are there", drop_wait(15), "tensor-race"),
     Fault(TC_ATTENTION, "no fence::after before the second product", both(drop(r"tcgen05\.fence::after", 10), drop(r"tcgen05\.fence::after", 10)),
           "tensor-race"),
     # Waits that are no waits, parities, places of operands.
     Fault(PINGPONG, "first slot tested once, not waited for", test_once(0), "race"),
     Fault(PINGPONG, "free slot tested once", test_once(2), "race", "mbarrier"),
     Fault(PINGPONG, "consumer does not wait for its turn", drop(r"bar\.sync\s+%r\d+, 256"), "race"),
-    Fault("gemm_small_m", "consumer does not wait for its turn", drop(r"bar\.sync\s+%r\d+, 256"), "race"),
     Fault(PINGPONG, "consumer waits twice for its turn", edit(r"bar\.sync\s+%r\d+, 256", lambda line: line + "\n" + line), "deadlock"),
     Fault(PINGPONG, "turn given by another barrier", swap(r"bar\.arrive", r"%r\d+,", "9,", 1), "deadlock"),
     Fault(PINGPONG, "consumer's parity stays when its ring wraps", keep_parity(0), "race", "barrier-lapped"),
@@ -150,7 +149,7 @@ FAULTS = [
           "barrier-lapped", "race"),
     Fault(PINGPONG, "barrier of a full slot counts two arrivals", swap(r"mbarrier\.init", r", %r\d+;", ", 2;", 6), "deadlock"),
     Fault(PINGPONG, "both loads count on another slot's barrier", swap(LOAD, r"\+221224\]", "+221232]", 0), "transaction-count"),
-    Fault(PINGPONG, "slots overlap", swap(r"mad\.lo\.s32\s+%r124", "40960", "36864"), "race", "uninitialised"),
+    Fault(PINGPONG, "slots overlap", swap(r"mad\.lo\.s32.*, 40960,", "40960", "36864"), "race", "uninitialised"),
     Fault(PINGPONG, "coordinates of A swapped", swap(LOAD, r"\{(%r\d+), (%r\d+)\}", r"{\2, \1}", 0), "wrong-result"),
     Fault(PINGPONG, "A and B of a wgmma swapped", swap(r"wgmma\.mma_async", r"\}, (%rd\d+), (%rd\d+),", r"}, \2, \1,", 1), "wrong-result"),
     Fault(PINGPONG, "descriptor differs in one warp", edit(r"wgmma\.mma_async", lambda line: (
@@ -174,7 +173,7 @@ FAULTS = [
           by_warps(r"setmaxnreg\.inc", "ne", otherwise="setmaxnreg.inc.sync.aligned.u32 224;"), "setmaxnreg"),
     # Multicast.
     Fault(MULTICAST, "both CTAs load for the second only", swap(r"mov\.b16\s+%rs1", "3;", "2;"), "transaction-count"),
-    Fault(MULTICAST, "both halves of B to one place", swap(r"add\.s32\s+%r268", r"%r266, %r99", r"%r266, 0"), "uninitialised"),
+    Fault(MULTICAST, "both halves of B to one place", in_source(r"multicast::cluster", r"\[(%r\d+)", r", %r\d+;", ", 0;"), "uninitialised"),
     Fault(MULTICAST, "multicast before the other CTA's slot is free", drop_wait(1), "race", "mbarrier"),
     Fault(MULTICAST, "cluster barrier after the initialisation not waited for", drop(r"barrier\.cluster\.wait", 0), "cluster-barrier"),
     # tcgen05.
@@ -182,7 +181,7 @@ FAULTS = [
     Fault(TC, "loads of another warp's lanes", swap(r"tcgen05\.ld", r"\[(%r\d+)\]", r"[\1+2097152]"), "tensor-lane"),
     Fault(TC, "one product a column further", swap(r"tcgen05\.mma", r"\[(%r\d+)\]", r"[\1+1]", 1), "uninitialised"),
     Fault(TC, "no fence::after behind both waits of the matrix unit", both(*[drop(r"tcgen05\.fence::after", 2)] * 2), "tensor-race"),
-    Fault(TC, "instruction descriptor with half of N", bits(r"mov\.b32\s+%r101", (32 ^ 16) << 17), "uninitialised", "wrong-result"),
+    Fault(TC, "instruction descriptor with half of N", in_source(r"tcgen05\.mma", r"%rd\d+, (%r\d+), %p", r"(\d+);", lambda m: f"{int(m.group(1)) ^ (32 ^ 16) << 17};"), "uninitialised", "wrong-result"),
     Fault(TC, "every lane issues the products", edit(r"elect\.sync", lambda line: (
         f"{line}\n\tsetp.eq.u32 {re.search(r'[|](%p[0-9]+)', line).group(1)}, 0, 0;"), 2), "tcgen05-issue"),
     Fault(MXF8, "scales copied behind the product that needs them", move(r"tcgen05\.cp", 0, after=r"tcgen05\.mma"), "uninitialised"),

@@ -42,7 +42,8 @@ def test_automatic_parameters_without_a_gpu():
 @pytest.mark.parametrize("d", [64, 128, 256])
 def test_attention(d):
     view = f"bf16[?,?,?,{d}]"
-    made = attention_kernel.compile(signature={"q": view, "k": view, "v": view, "o": view, "lse": "*f32:16", "scale": "f32"}, CAUSAL=True)
+    made = attention_kernel.compile(signature={"q": view, "k": view, "v": view, "o": view, "lse": "*f32:16", "scale": "f32"}, CAUSAL=True,
+                                    DK=d, DV=d)
     assert f"x1x{d}xbf16>" in made.tile and made.ptx.count("wgmma.mma_async") >= 2
 
 

@@ -74,6 +74,7 @@ def test_causal_sections():
     signature = "bf16", (None, None, None, 128)
     known = {p.name: facts.of_signature(p, signature, p.name) for p in attention_kernel.parameters if p.name in "qkvo"}
     known |= {"lse": facts.constant(None), "scale": facts.constant(0.1), "CAUSAL": facts.constant(True)}
+    known = {p.name: facts.constant(p.default) for p in attention_kernel.parameters if p.name not in ("BM", "BN") and p.name not in known} | known
     for batch, length, heads, d, most in ((8, 2048, 16, 128, 33), (4, 4096, 16, 128, 16), (2, 8192, 16, 128, 8), (3, 4096, 11, 128, 16)):
         arguments = {name: facts.Tensor(tl.bfloat16, (batch, length, heads, d), (length * heads * d, heads * d, d, 1), 0, 0) for name in "qkvo"}
 
