@@ -1,8 +1,8 @@
 """Attention forward in Triton, as its tutorial has it (one program a block of queries): the peer of bench/attention.py."""
 
-import torch
 import triton
 import triton.language as tl
+from measure import fastest
 
 CONFIGS = ((128, 128, 3, 8), (128, 64, 3, 8), (128, 64, 4, 4), (64, 64, 3, 4))  # queries, keys, stages, warps
 
@@ -46,18 +46,8 @@ def attention_kernel(q, k, v, o, S, T, H, G, scale, CAUSAL: tl.constexpr, D: tl.
 def attention(q, k, v, o, causal, scale):
     """A launch as a function, with the fastest of a few configurations."""
     (B, S, H, D), (T, G) = q.shape, k.shape[1:3]
-    times = {}
-    for bm, bn, stages, warps in CONFIGS:
-        def launch(bm=bm, bn=bn, stages=stages, warps=warps):
-            attention_kernel[(S // bm, B * H)](q, k, v, o, S, T, H, G, scale * 1.4426950408889634, causal, D, bm, bn, num_stages=stages, num_warps=warps)
-        try:
-            launch()
-            start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-            start.record()
-            launch()
-            end.record()
-            torch.cuda.synchronize()
-            times[launch] = start.elapsed_time(end)
-        except triton.runtime.errors.OutOfResources:
-            pass
-    return min(times, key=times.get)
+
+    def launcher(bm, bn, stages, warps):
+        return lambda: attention_kernel[(S // bm, B * H)](q, k, v, o, S, T, H, G, scale * 1.4426950408889634, causal, D, bm, bn, num_stages=stages, num_warps=warps)
+
+    return fastest([launcher(*config) for config in CONFIGS], triton.runtime.errors.OutOfResources)

@@ -3,6 +3,7 @@
 import torch
 import triton
 import triton.language as tl
+from measure import fastest
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 CONFIGS = ((128, 256, 64, 3, 8), (128, 128, 64, 4, 4), (64, 128, 128, 4, 4))  # rows, columns, depth, stages, warps
@@ -31,21 +32,5 @@ def gemm(a, b, c):
         x, y, z = (TensorDescriptor.from_tensor(tensor, box) for tensor, box in ((a, [bm, bk]), (b, [bn, bk]), (c, [bm, bn])))
         return lambda: gemm_kernel[(programs,)](x, y, z, m, n, k, programs, bm, bn, bk, 8, num_stages=stages, num_warps=warps)
 
-    times = {}
-    for config in CONFIGS:
-        if config[0] > 64 and m <= 64:
-            continue
-        launch = launcher(*config)
-        try:
-            for _ in range(2):
-                launch()
-            start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-            start.record()
-            for _ in range(4):
-                launch()
-            end.record()
-            torch.cuda.synchronize()
-            times[launch] = start.elapsed_time(end)
-        except triton.runtime.errors.OutOfResources:
-            pass
-    return min(times, key=times.get)
+    launches = [launcher(*config) for config in CONFIGS if config[0] <= 64 or m > 64]
+    return fastest(launches, triton.runtime.errors.OutOfResources)

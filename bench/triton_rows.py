@@ -1,8 +1,11 @@
 """Kernels in Triton with the text of ours: the peers of bench/language.py and bench/launch.py."""
 
-import torch
+import functools
+
 import triton
 import triton.language as tl
+
+from measure import fastest
 
 
 @triton.jit
@@ -37,19 +40,7 @@ def eight_kernel(out, a, b, c, columns, row, other, scale, BLOCK: tl.constexpr):
 
 def _best(launch):
     """`launch(warps)` with the number of warps that is fastest here."""
-    times = {}
-    for warps in (4, 8, 16):
-        for _ in range(3):
-            launch(warps)
-        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        start.record()
-        for _ in range(10):
-            launch(warps)
-        end.record()
-        torch.cuda.synchronize()
-        times[warps] = start.elapsed_time(end)
-    warps = min(times, key=times.get)
-    return lambda: launch(warps)
+    return fastest(functools.partial(launch, warps) for warps in (4, 8, 16))
 
 
 def softmax(x, out):

@@ -2,6 +2,8 @@
 
 #include "tileloom/Analysis/TileLayouts.h"
 
+#include "dialects/Tile/Verify.h"
+
 using namespace mlir;
 using namespace tileloom;
 using layout::RegisterLayout;
@@ -160,11 +162,5 @@ nv::TmemLoadAttr tileloom::tensorMemoryRegisters(nv::MemDescType type, int64_t w
 }
 
 SmallVector<int64_t> tileloom::squeezeShape(ArrayRef<int64_t> shape) {
-  SmallVector<int64_t> result;
-  for (int64_t extent : shape)
-    if (extent != 1)
-      result.push_back(extent);
-  if (result.empty())
-    result.push_back(1);
-  return result;
+  return tile::squeeze(shape);
 }

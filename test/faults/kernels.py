@@ -249,7 +249,7 @@ def masked_text():
 KERNELS = {
     "gemm_pingpong": by_compiler("gemm_pingpong", "sm_90a", lambda r: gemm(r, 256, 256, 64 * 4, 4, 1, 4)),
     "gemm_cooperative": by_compiler("gemm_cooperative", "sm_90a", lambda r: gemm(r, 128, 512, 64 * 3, 1, 2, 3)),
-    "gemm_small_m": by_compiler("gemm_small_m", "sm_90a", lambda r: gemm(r, 64, 256, 64 * 9, 1, 4, 9)),
+    "gemm_small_m": by_compiler("gemm_small_m", "sm_90a", lambda r: gemm(r, 64, 512, 64 * 12, 1, 8, 12)),
     "gemm_multicast": by_compiler("gemm_multicast", "sm_90a", lambda r: gemm(r, 256, 512, 64 * 7, 1, 2, 7), 2),
     "attention_d128": by_compiler("attention_d128", "sm_90a", lambda r: attention(r, 1, 384, 1)),
     "gemm_fp8_block_128x128": by_compiler("gemm_fp8_block_128x128", "sm_90a", lambda r: gemm_fp8(r, 128, 256, 5, (1, 2))),

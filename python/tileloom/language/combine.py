@@ -58,29 +58,30 @@ def _combined(function, name):
     return combine
 
 
-def reduce(input, axis, combine_fn, keep_dims=False):
-    """The elements along `axis` (all, if it is None) combined by `combine_fn`, which must be associative and commutative. input: a tile, or a tuple of
-    tiles of one shape; then combine_fn takes the elements of two tuples, and gives one, and so does this."""
-    name = "tl.reduce"
+def _along(input, combine_fn, name, known, tree):
+    """known(kind, x) for a function that the compiler has, tree(tiles, combine) for any other; a tuple for a tuple."""
     values = _inputs(input, combine_fn, name)
     single = not isinstance(input, (tuple, list))
     kind = _kind_of(combine_fn, values[0].dtype) if single else None
     if kind:
-        return _reduce(kind, values[0], axis, keep_dims, name)
-    results = tree_reduce(values, axis, _combined(combine_fn, name), keep_dims, name)
+        return known(kind, values[0])
+    results = tree(values, _combined(combine_fn, name))
     return results[0] if single else tuple(results)
+
+
+def reduce(input, axis, combine_fn, keep_dims=False):
+    """The elements along `axis` (all, if it is None) combined by `combine_fn`, which must be associative and commutative. input: a tile, or a tuple of
+    tiles of one shape; then combine_fn takes the elements of two tuples, and gives one, and so does this."""
+    name = "tl.reduce"
+    return _along(input, combine_fn, name, lambda kind, x: _reduce(kind, x, axis, keep_dims, name),
+                  lambda tiles, combine: tree_reduce(tiles, axis, combine, keep_dims, name))
 
 
 def associative_scan(input, axis, combine_fn, reverse=False):
     """Running combinations along `axis`; the same inputs."""
     name = "tl.associative_scan"
-    values = _inputs(input, combine_fn, name)
-    single = not isinstance(input, (tuple, list))
-    kind = _kind_of(combine_fn, values[0].dtype) if single else None
-    if kind:
-        return _scan(kind, values[0], axis, reverse, name)
-    results = tree_scan(values, axis, _combined(combine_fn, name), reverse, name)
-    return results[0] if single else tuple(results)
+    return _along(input, combine_fn, name, lambda kind, x: _scan(kind, x, axis, reverse, name),
+                  lambda tiles, combine: tree_scan(tiles, axis, combine, reverse, name))
 
 
 def cumprod(input, axis=0, reverse=False):
