@@ -199,7 +199,7 @@ private:
     for (Tenure &tenure : tenures) {
       Operation *first = tenure.sources.front();
       bool same = first->getBlock() == source->getBlock() &&
-                  first->getName() == source->getName() && roleOf(first) == roleOf(source) &&
+                  isa<tile::ToSharedOp>(first) == isa<tile::ToSharedOp>(source) && roleOf(first) == roleOf(source) &&
                   tenure.reader == reader && tenure.users.size() == users.size() &&
                   std::is_permutation(users.begin(), users.end(), tenure.users.begin());
       if (same) {

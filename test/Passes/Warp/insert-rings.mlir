@@ -481,3 +481,34 @@ func.func @halved(%A: !tile.desc<64x64xbf16>, %D: !tile.desc<64x64xf32>, %n: i32
   tile.store %d to %D[%i, %i] : tensor<64x64xf32>, !tile.desc<64x64xf32>
   return
 }
+
+// -----
+
+// Loaded tiles that a product reads one below the other: one view of a slot, a copy into rows of it for each, and one ring with operand A.
+// CHECK-LABEL: func.func @stacked
+// CHECK: warp.buffer : <1 x [128x64xbf16, 128x64xbf16]>
+// CHECK-NOT: warp.buffer
+// CHECK: %[[VIEWS:.*]]:2 = warp.slot
+// CHECK: nv.tma.load %{{.*}} to %[[VIEWS]]#0
+// CHECK: %[[UPPER:.*]] = nv.memdesc.slice %[[VIEWS]]#1
+// CHECK: nv.tma.load %{{.*}} to %[[UPPER]]
+// CHECK: %[[LOWER:.*]] = nv.memdesc.slice %[[VIEWS]]#1
+// CHECK: nv.tma.load %{{.*}} to %[[LOWER]]
+// CHECK: nv.wgmma {{.*}} -> tensor<128x128xf32>
+func.func @stacked(%A: !tile.desc<128x64xbf16>, %B: !tile.desc<64x64xbf16>, %m: i32, %k: i32, %zero: tensor<128x128xf32>)
+    attributes {tile.kernel, warp.roles = ["math", "load"]} {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  tile.for_each_tile (%i) in (%m) {
+    %sum = scf.for %x = %c0 to %k step %c64 iter_args(%c = %zero) -> tensor<128x128xf32> : i32 {
+      %a = tile.load %A[%i, %x] {warp.in = "load"} : !tile.desc<128x64xbf16> -> tensor<128x64xbf16>
+      %g = tile.load %B[%c0, %x] {warp.in = "load"} : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+      %u = tile.load %B[%c64, %x] {warp.in = "load"} : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+      %b = nv.concat %g, %u dim(0) : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<128x64xbf16>
+      %t = tile.trans %b : tensor<128x64xbf16> -> tensor<64x128xbf16>
+      %d = tile.dot %a, %t acc(%c) {warp.in = "math"} : tensor<128x64xbf16>, tensor<64x128xbf16> -> tensor<128x128xf32>
+      scf.yield %d : tensor<128x128xf32>
+    }
+  }
+  return
+}
