@@ -6,8 +6,8 @@
 // roles through a ring. It asks for the next tile before it issues this one's copies, so that
 // neither the counter's latency nor the ring's shows.
 //
-// Tiles start in the order of their numbers, so the order that for_each_tile walks (longest first,
-// for one) is kept, and a CTA with a short tile comes back sooner.
+// Tiles start in the order of their numbers (longest first, for one), or as DrawOrder rearranges them,
+// and a CTA with a short tile comes back sooner.
 //
 // The counter is a workspace of two zeros that the runtime keeps for each stream (docs/recipe.md):
 // the last CTA to finish leaves it as it was.
@@ -15,6 +15,7 @@
 //===--------------------------------------------------------------------------------------===//
 
 #include "dialects/NV/NV.h"
+#include "passes/Warp/DrawOrder.h"
 #include "passes/Warp/Projection.h"
 #include "passes/Warp/TileLoops.h"
 #include "passes/Warp/ValueRing.h"
@@ -52,15 +53,17 @@ public:
     Type i32 = builder.getI32Type();
     Value cta = NVVM::BlockIdXOp::create(builder, math.loc, i32, LLVM::ConstantRangeAttr());
     Value ctas = NVVM::GridDimXOp::create(builder, math.loc, i32, LLVM::ConstantRangeAttr());
-    Value total = math.mul(tiles.getM(), tiles.getN());
+    DrawOrder order(tiles, ctas);
     Value one = math.constant(1);
     auto loop = scf::WhileOp::create(
         builder, math.loc, TypeRange{i32}, ValueRange{cta},
-        [&](OpBuilder &inside, Location loc, ValueRange next) {
-          ring.send(inside, loc, next[0]);
+        [&](OpBuilder &inside, Location loc, ValueRange draw) {
+          TileMath insideMath{inside, loc};
+          Value tile = order.tileOf(draw[0], insideMath);
+          ring.send(inside, loc, tile);
           Value more =
-              arith::CmpIOp::create(inside, loc, arith::CmpIPredicate::slt, next[0], total);
-          scf::ConditionOp::create(inside, loc, more, next);
+              arith::CmpIOp::create(inside, loc, arith::CmpIPredicate::slt, tile, order.total());
+          scf::ConditionOp::create(inside, loc, more, tile);
         },
         [&](OpBuilder &inside, Location loc, ValueRange tile) {
           Value taken = nv::AtomicAddOp::create(inside, loc, i32, counter, place(inside, loc, 0), one);
@@ -130,6 +133,14 @@ private:
 LogicalResult tileloom::drawTiles(SpecializeOp kernel) {
   SmallVector<ForEachTileOp> loops;
   kernel.walk([&](ForEachTileOp loop) { loops.push_back(loop); });
+  for (ForEachTileOp loop : loops)
+    if (Attribute held = loop->getAttr(holdBackAttrName)) {
+      auto share = dyn_cast<IntegerAttr>(held);
+      if (!share || share.getInt() < 2)
+        return loop.emitOpError("warp.hold_back: expected a number of at least 2, found ") << held;
+      if (!isDynamic(loop))
+        return loop.emitOpError("warp.hold_back: expected warp.scheduler = \"dynamic\" beside it");
+    }
   if (llvm::none_of(loops, isDynamic))
     return success();
   auto function = kernel->getParentOfType<FunctionOpInterface>();
@@ -164,7 +175,8 @@ LogicalResult tileloom::drawTiles(SpecializeOp kernel) {
        builder.getNamedAttr(workspaceAttrName, builder.getI64IntegerAttr(8))});
   if (failed(function.insertArgument(index, builder.getI64Type(), attributes, kernel.getLoc())))
     return failure();
-  ValueRing ring(builder, kernel.getLoc(), builder.getI32Type(), "tile_number");
+  // One slot: what is drawn early cannot go to another CTA any more, when the last tiles are dealt.
+  ValueRing ring(builder, kernel.getLoc(), builder.getI32Type(), "tile_number", 1);
   Drawer drawer(ring, function.getArgument(index));
   for (ForEachTileOp loop : loops) {
     prepareTileLoop(loop);
