@@ -78,7 +78,7 @@ private:
     auto crossing = rings.find(op);
     if (crossing != rings.end() && slice.receives(op)) {
       for (auto [result, ring] : llvm::zip(op->getResults(), crossing->second))
-        mapping.map(result, ring.receive(builder, op->getLoc()));
+        mapping.map(result, ring.receive(builder, op->getLoc()).front());
       return;
     }
     Operation *clone = builder.clone(*op, mapping);

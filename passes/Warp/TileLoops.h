@@ -56,9 +56,11 @@ struct TileMath {
 /// Moves what is the same for all tiles out of the body, and records the extents for the host.
 void prepareTileLoop(warp::ForEachTileOp loop);
 
-/// Replaces the coordinates in the loop's body by those of tile number `tile`, computed where `math`
-/// builds: `group` rows of tiles share B in L2.
-void placeTile(warp::ForEachTileOp loop, mlir::Value tile, TileMath &math);
+/// The coordinates of tile number `tile`, computed where `math` builds: `group` rows of tiles share B in L2.
+std::pair<mlir::Value, mlir::Value> placeOfTile(warp::ForEachTileOp loop, mlir::Value tile, TileMath &math);
+
+/// Moves the loop's body to where the builder stands, for the tile at `place`.
+void runTile(warp::ForEachTileOp loop, std::pair<mlir::Value, mlir::Value> place, mlir::OpBuilder &builder);
 
 /// Expands the tile loops of a kernel whose CTAs draw tiles from a counter; others stay.
 mlir::LogicalResult drawTiles(warp::SpecializeOp kernel);

@@ -1,6 +1,6 @@
 // RUN: kernel-opt %s --warp-expand-tile-loops --canonicalize --cse --split-input-file --verify-diagnostics | FileCheck %s
 
-// The role that copies draws: its CTA's own number first, then from the counter, a tile ahead; it hands each number on.
+// The role that copies draws: its CTA's own number first, then from the counter, a tile ahead; it hands the coordinates on, a row of -1 at the end.
 // CHECK-LABEL: func.func @copy
 // CHECK-SAME: %[[M:[a-z0-9]*]]: i32, %[[COUNTER:[a-z0-9]*]]: i64 {nv.workspace = 8 : i64, tile.pointer = i32}
 func.func @copy(%A: !tile.desc<64x64xf32>, %m: i32) {
@@ -9,16 +9,18 @@ func.func @copy(%A: !tile.desc<64x64xf32>, %m: i32) {
   %b = warp.buffer : !warp.buffer<2 x [64x64xf32]>
   %free = warp.ring released %b : !warp.buffer<2 x [64x64xf32]>
   %ready = warp.ring %b : !warp.buffer<2 x [64x64xf32]>
-  // CHECK-DAG: %[[NUMBER_FREE:.*]] = warp.ring released %{{.*}} {name = "tile_number_free"}
-  // CHECK-DAG: %[[NUMBER:.*]] = warp.ring %{{.*}} {name = "tile_number_ready"}
+  // CHECK-DAG: %[[PLACE_FREE:.*]] = warp.ring released %{{.*}} {name = "tile_place_free"}
+  // CHECK-DAG: %[[PLACE:.*]] = warp.ring %{{.*}} {name = "tile_place_ready"}
   warp.specialize {
     // CHECK: warp.role @math
     warp.role @math warps(4) {
       // CHECK: scf.while
-      // CHECK: warp.acquire %[[NUMBER]]
-      // CHECK: %[[T:.*]] = nv.scalar_load
-      // CHECK: %[[MORE:.*]] = arith.cmpi slt, %[[T]], %[[M]]
+      // CHECK: warp.acquire %[[PLACE]]
+      // CHECK: %[[I:.*]] = nv.scalar_load
+      // CHECK: %[[J:.*]] = nv.scalar_load
+      // CHECK: %[[MORE:.*]] = arith.cmpi sge, %[[I]], %c0
       // CHECK: scf.condition(%[[MORE]])
+      // CHECK-NOT: arith.div
       // CHECK-NOT: nv.atomic_add
       warp.for_each_tile (%i, %j) in (%m, %c1) attributes {warp.scheduler = "dynamic"} {
         %t = warp.acquire %ready
@@ -30,8 +32,11 @@ func.func @copy(%A: !tile.desc<64x64xf32>, %m: i32) {
       // CHECK: %[[CTA:.*]] = nvvm.read.ptx.sreg.ctaid.x
       // CHECK: %[[CTAS:.*]] = nvvm.read.ptx.sreg.nctaid.x
       // CHECK: scf.while (%[[NEXT:.*]] = %[[CTA]])
-      // CHECK: warp.acquire %[[NUMBER_FREE]]
-      // CHECK: nv.scalar_store %[[NEXT]]
+      // CHECK: %[[IN:.*]] = arith.cmpi slt, %[[NEXT]], %[[M]]
+      // CHECK: arith.select %[[IN]], %{{.*}}, %c-1
+      // CHECK: warp.acquire %[[PLACE_FREE]]
+      // CHECK: nv.scalar_store
+      // CHECK: nv.scalar_store
       // CHECK: scf.condition
       // CHECK: %[[TAKEN:.*]] = nv.atomic_add %[[COUNTER]]
       // CHECK: nv.tma.load
@@ -65,9 +70,10 @@ func.func @copy(%A: !tile.desc<64x64xf32>, %m: i32) {
 // CHECK: arith.divui %[[DRAWN]]
 // CHECK: %[[IN:.*]] = arith.cmpi ult, %[[DRAWN]], %[[TOTAL:.*]] :
 // CHECK: %[[TILE:.*]] = arith.select %[[IN]], %{{.*}}, %[[DRAWN]]
-// CHECK: nv.scalar_store %[[TILE]]
+// CHECK: arith.divui %[[TILE]]
 // CHECK: %[[MORE:.*]] = arith.cmpi slt, %[[TILE]], %[[TOTAL]]
-// CHECK: scf.condition(%[[MORE]]) %[[TILE]]
+// CHECK: nv.scalar_store
+// CHECK: scf.condition(%[[MORE]])
 func.func @shortest_last(%A: !tile.desc<64x64xf32>, %m: i32, %n: i32) {
   %c0 = arith.constant 0 : i32
   %b = warp.buffer : !warp.buffer<2 x [64x64xf32]>
@@ -150,7 +156,7 @@ func.func @one_role_only(%A: !tile.desc<64x64xf32>, %m: i32) {
 
 func.func @nobody_copies(%m: i32, %q: i64) {
   %c1 = arith.constant 1 : i32
-  // expected-error @+1 {{warp.scheduler = "dynamic": expected a role of one thread that copies tiles (nv.tma.load), found none to draw their numbers}}
+  // expected-error @+1 {{warp.scheduler = "dynamic": expected a role of one thread that copies tiles (nv.tma.load), found none to draw them}}
   warp.specialize {
     warp.role @math warps(4) {
       warp.for_each_tile (%i, %j) in (%m, %c1) attributes {warp.scheduler = "dynamic"} {
