@@ -25,8 +25,11 @@ constexpr uint32_t Trans = 8, Wide = 16, Generic = 32, AnyCta = 64;
 uint8_t *rowAddress(Warp &w, const Instr &in, unsigned lane, unsigned bytes, Mode mode) {
   uint64_t a = in.sub & Wide ? w.reg<uint64_t>(in.a)[lane] + uint64_t(in.imm)
                              : w.reg<uint32_t>(in.a)[lane] + uint32_t(in.imm);
-  return place(w, in.sub & Generic ? Space::Generic : Space::Shared, a, bytes, 16, mode, int(lane),
-               in.sub & AnyCta);
+  w.collective = mode == Mode::Read;
+  uint8_t *p = place(w, in.sub & Generic ? Space::Generic : Space::Shared, a, bytes, 16, mode,
+                     int(lane), in.sub & AnyCta);
+  w.collective = false;
+  return p;
 }
 
 Step loadMatrix(Warp &w, const Instr &in) {

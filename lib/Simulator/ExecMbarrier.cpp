@@ -131,7 +131,7 @@ Step arrive(Warp &w, const Instr &in) {
       if (!w.fenced.empty())
         info.clocks.join(w.fenced);
     } else {
-      releaseInto(w, info.clocks);
+      releaseInto(w, info.clocks, 1u << lane);
     }
     info.time = std::max(info.time, w.time);
     if (r.completed)
@@ -214,7 +214,6 @@ Step wait(Warp &w, const Instr &in) {
     if (last) {
       if (!(in.sub & Relaxed))
         acquireFrom(w, last->done);
-      ++w.syncs;
       w.block(WaitInfo::TryWait, address, parity);
       finishWait(w, ready);
     }

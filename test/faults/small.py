@@ -53,6 +53,21 @@ SMALL = [
     Fault("cp_async_pipeline", "copy of 16 bytes to an odd place", swap(r"cp\.async\.cg", r"\[%r15\]", "[%r15+8]"), "misaligned"),
     Fault("cp_async_pipeline", "vector read at an odd place", swap(r"ld\.shared", r"\[%r15\]", "[%r15+4]"), "misaligned"),
     Fault("cp_async_pipeline", "copy of 16 bytes from an odd place", swap(r"cp\.async\.cg", r"\[%rd4\]", "[%rd4+4]"), "misaligned"),
+    Fault("warp_ring", "one lane releases what the others may still read", drop(r"bar\.warp\.sync", 0), "race"),
+    Fault("warp_ring", "others write what one lane's store still reads", drop(r"bar\.warp\.sync", 1), "race"),
+    Fault("warp_ring", "one lane stores what the others have not written", drop(r"bar\.warp\.sync", 2), "race"),
+    Fault("warp_ring", "proxy fence by the storing lane only", edit(r"fence\.proxy\.async", lambda line: "\t@!%p1 " + line.strip()),
+          "missing-proxy-fence"),
+    Fault("warp_ring", "slot released before it is read", both(drop(r"mbarrier\.arrive\.shared"), insert(
+        "\t@!%p1 mbarrier.arrive.shared.b64 _, [%r12];", r"ld\.shared\.v4")), "race"),
+    Fault("warp_ring", "proxy fence before the writes", move(r"fence\.proxy\.async", 0, before=r"st\.shared\.v4"), "missing-proxy-fence"),
+    Fault("warp_ring", "all wait for the store, only one lane has one", both(
+        drop(r"bar\.warp\.sync", 1), move(r"wait_group\.read", 0, after="RELEASED:")), "race"),
+    Fault("lone_warp", "elected lane loads over what the others read", drop(r"bar\.warp\.sync"), "race"),
+    Fault("lone_warp", "elected lane waits for all", both(
+        insert("\t@!%p1 bra GO;", r"mbarrier\.try_wait"), insert("GO:", r"ld\.shared\.v4")), "race"),
+    Fault("lone_warp", "load before the warp has synchronised",
+          both(drop(r"bar\.warp\.sync"), insert("\tbar.warp.sync -1;", r"mbarrier\.try_wait")), "race"),
     Fault("remote_sum", "bytes of one CTA not expected", swap(r"expect_tx", "1024", "896"), "transaction-count"),
     Fault("remote_sum", "rows sent twice", edit(r"st\.async", lambda line: line + "\n" + line), "transaction-count"),
     Fault("remote_sum", "sum not set to zero", drop(r"st\.shared"), "uninitialised"),
@@ -101,6 +116,7 @@ SMALL = [
     Fault("stealing", "asks again after a refusal", both(
         edit(r"@!%p3 bra END", lambda line: "\t@!%p3 add.s32 %r31, %r31, 1; setp.eq.s32 %p4, %r31, 2; @%p4 bra END; @!%p3 bra TILE;"),
         insert("\tmov.b32 %r31, 0;", "READY:")), "cluster-launch"),
+    Fault("stealing", "asks again while other lanes read the answer", drop(r"bar\.warp\.sync", 1), "race"),
     Fault("stealing", "every lane asks", drop(r"@%p1 bra ASKED"), "mbarrier"),
     Fault("tcgen05_sparse", "metadata not stored", drop(r"tcgen05\.st"), "uninitialised"),
     Fault("tcgen05_sparse", "metadata not waited for", drop(r"tcgen05\.wait::st"), "missing-tcgen05-wait"),
