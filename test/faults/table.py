@@ -25,6 +25,7 @@ TURN, MY_TURN = behind(r"bar\.arrive", PRODUCT), ahead(r"bar\.sync", FULL)
 STAGED, WRITE = ahead(r"bar\.sync", STORE), ahead(r"bar\.sync", r"stmatrix")
 OPERANDS, ACCUMULATOR, ACCUMULATOR_FREE = waits(LOAD), ahead(WAIT, r"tcgen05\.ld"), waits(RELEASE)
 V_RELEASE = arrivals(ahead(WAIT, loads(2)))
+WGMMA_WAIT = r"wgmma\.wait_group"
 COMMIT = r"tcgen05\.commit"
 FULL_COMMIT, FREE_COMMIT = on_ring_of(COMMIT, ACCUMULATOR), on_ring_of(COMMIT, FREE)
 FROM_TENSOR_MEMORY = r"tcgen05\.mma\S*\s+\[%\w+\], \["  # products whose A lies there
@@ -131,7 +132,8 @@ FAULTS = [
     Fault(ATTENTION, "no wgmma.fence before the last product", drop(ahead(r"wgmma\.fence", ahead(PRODUCT, STORE))), "missing-wgmma-fence"),
     Fault(ATTENTION, "scores read before their product is done", swap(r"wgmma\.wait_group.* 1;", "1;", "2;"), "register-in-flight"),
     Fault(ATTENTION, "output read before its product is done", drop(ahead(r"wgmma\.wait_group", V_RELEASE), -1), "register-in-flight"),
-    Fault(ATTENTION, "V released while its product reads it", move_to_join(ahead(r"wgmma\.wait_group", without(V_RELEASE, ahead(V_RELEASE, STORE)))), "race"),
+    Fault(ATTENTION, "V released while its product reads it", move_to_join(
+        without(ahead(WGMMA_WAIT, V_RELEASE), ahead(WGMMA_WAIT, STORE))), "race"),
     Fault(ATTENTION, "V not waited for", drop_wait(waits(loads(2))), "race"),
     Fault(ATTENTION, "Q not waited for", drop_wait(waits(loads(0))), "race"),
     Fault(ATTENTION, "half of Q not loaded", drop(loads(0), 1), "transaction-count"),
