@@ -107,8 +107,14 @@ Step arrive(Warp &w, const Instr &in) {
     if (!b)
       return;
     BarrierInfo &info = *b.info();
-    if (b.cta != w.cta)
+    if (b.cta != w.cta) {
       needInitFence(w, b, int(lane));
+      info.remotePhase = info.phase + 1;
+      info.remoteGeneration = w.cluster->clusterGeneration + w.clusterArrived;
+      info.remoteActor = w.actor;
+      info.remoteEpoch = genericActor(w).epoch;
+      info.remoteLine = w.current->line;
+    }
     ArriveOptions o;
     o.expectTx = in.sub & ExpectTx;
     o.drop = in.sub & Drop;

@@ -196,6 +196,9 @@ struct BarrierInfo {
   bool initFenced = false;                   // a fence followed the initialisation
   uint64_t copiesPhase = 0, waitedPhase = 0; // last phase with copies; last phase waited for
   uint32_t copyLine = 0;                     // of the youngest copy
+  // The youngest arrival of another CTA: who, when, and the cluster barrier that orders it at last.
+  uint64_t remotePhase = 0, remoteGeneration = 0;
+  uint32_t remoteActor = 0, remoteEpoch = 0, remoteLine = 0;
 };
 
 struct TensorMemory; // ExecTensor.cpp

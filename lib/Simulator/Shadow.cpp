@@ -134,7 +134,7 @@ bool SharedShadow::proxied(uint32_t record, uint32_t lanes, const Access &access
 
 /// Which lanes have read the cell since the warp of its last reader released or synchronised.
 void SharedShadow::noteReader(uint32_t cell, uint32_t oldSet, const Access &access) {
-  uint32_t mine = access.lane < 0 || access.async || access.collective ? 0 : 1u << access.lane;
+  uint32_t mine = access.lane < 0 || access.async ? 0 : access.collective ? ~0u : 1u << access.lane;
   const std::vector<uint32_t> &before = table.readers(oldSet);
   if (mine && readLanes[cell] && !before.empty()) {
     const AccessRecord &r = table[before.back()];

@@ -111,6 +111,26 @@ def keep_parity(wait, number=0):
     return edit(behind(flips, wait), lambda line: re.sub(r"xor\.b32(\s+%r\d+, %r\d+), %r\d+;", r"mov.b32\1;", line), number)
 
 
+def keep_between_tiles(wait, number=0):
+    """The parity of a wait that a loop carries keeps the value that the loop began with: its last definition, the one in the loop, is gone."""
+    def apply(ptx, recipe):
+        lines = ptx.split("\n")
+        i = site(ptx, wait, number)
+        name = re.search(r"\],\s*(%\w+);", lines[i]).group(1)
+        given = [j for j in behind(rf"^\s*xor\.b32\s+{name},", lambda _: [i])(ptx)]
+        if not given:
+            raise NoSite(f"{name} is not given behind line {i + 1}")
+        lines[given[0]] = "\t// dropped: " + lines[given[0]].strip()
+        return "\n".join(lines), recipe
+    return apply
+
+
+def by_lane(elect, comparison, lane, number=0):
+    """Lanes that compare so with `lane` go on behind an election, not the elected one."""
+    return edit(elect, lambda line: (f"{line}\n\t{{ .reg .b32 %lane; mov.u32 %lane, %laneid; setp.{comparison}.u32 "
+                                     f"{re.search(r'[|](%p[0-9]+)', line).group(1)}, %lane, {lane}; }}"), number)
+
+
 def by_warps(pattern, comparison, number=0, otherwise=""):
     """Only the warps of a warpgroup whose number compares so with 0 ("eq", "ne") execute the statement, the others `otherwise`."""
     def change(line):

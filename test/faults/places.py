@@ -86,6 +86,23 @@ def behind(place, anchor):
     return lambda ptx: nearest(ptx, place, anchor, 1)
 
 
+def closest(place, anchor):
+    """The one line of `place` with the fewest statements between the anchor and it."""
+    def at(ptx):
+        wanted, todo, seen = set(find(ptx, place)), find(ptx, anchor), set()
+        while todo:
+            todo = [j for i in todo for j in flow(ptx)[1][i] if j not in seen]
+            if wanted.intersection(todo):
+                return [min(wanted.intersection(todo))]
+            seen.update(todo)
+        return []
+    return at
+
+
+def within(place, other):
+    return lambda ptx: [i for i in find(ptx, place) if i in find(ptx, other)]
+
+
 def without(place, other):
     return lambda ptx: [i for i in find(ptx, place) if i not in find(ptx, other)]
 

@@ -54,6 +54,8 @@ SMALL = [
     Fault("cp_async_pipeline", "copy of 16 bytes to an odd place", swap(r"cp\.async\.cg", r"\[%r15\]", "[%r15+8]"), "misaligned"),
     Fault("cp_async_pipeline", "vector read at an odd place", swap(r"ld\.shared", r"\[%r15\]", "[%r15+4]"), "misaligned"),
     Fault("cp_async_pipeline", "copy of 16 bytes from an odd place", swap(r"cp\.async\.cg", r"\[%rd4\]", "[%rd4+4]"), "misaligned"),
+    Fault("halves", "predicate of lop3 with the other operation", swap(r"lop3\.and", r"\.and", ".or"), "wrong-result"),
+    Fault("halves", "predicate of lop3 from one that nobody set", swap(r"lop3\.or", r"%p1;", "%p0;"), "uninitialised"),
     Fault("warp_ring", "one lane releases what the others may still read", drop(r"bar\.warp\.sync", 0), "race"),
     Fault("warp_ring", "others write what one lane's store still reads", drop(r"bar\.warp\.sync", 1), "race"),
     Fault("warp_ring", "one lane stores what the others have not written", drop(r"bar\.warp\.sync", 2), "race"),

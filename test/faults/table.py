@@ -10,7 +10,8 @@ import re
 from fault import Fault
 from mutate import (bits, both, by_warps, drop, drop_wait, edit, flip_parity, in_recipe, in_source, insert, keep_parity, move, move_to_join,
                     same_address, swap, test_once)
-from places import (LOAD, MMA, PRODUCT, RELEASE, STORE, WAIT, ahead, arrivals, behind, giver, inits, loads, on_ring_of, waits, without)
+from places import (LOAD, MMA, PRODUCT, RELEASE, STORE, WAIT, ahead, arrivals, behind, closest, giver, inits, loads, on_ring_of, waits, without)
+from more import MORE
 from small import SMALL
 
 PINGPONG, COOPERATIVE, MULTICAST = "gemm_pingpong", "gemm_cooperative", "gemm_multicast"
@@ -19,7 +20,7 @@ TC, PAIR, MXF8, TC_ATTENTION = "gemm_tcgen05", "gemm_tcgen05_pair", "gemm_tcgen0
 
 # Places of the pipelines: a wait for data, a wait for a free slot, the releases inside and behind the loop over k.
 FULL, FREE = ahead(WAIT, PRODUCT), ahead(WAIT, LOAD)
-IN_LOOP, LAST = behind(RELEASE, r"wgmma\.wait_group.* 1;"), ahead(RELEASE, ahead(r"bar\.sync", r"stmatrix"))
+IN_LOOP, LAST = closest(RELEASE, r"wgmma\.wait_group.* 1;"), closest(RELEASE, r"wgmma\.wait_group.* 0;")
 WRAP = r"setp\.eq\.b32.*, \d+;"
 TURN, MY_TURN = behind(r"bar\.arrive", PRODUCT), ahead(r"bar\.sync", FULL)
 STAGED, WRITE = ahead(r"bar\.sync", STORE), ahead(r"bar\.sync", r"stmatrix")
@@ -52,7 +53,7 @@ FAULTS = [
     Fault(PINGPONG, "producer does not wait for free slots", drop_wait(FREE), "race", "mbarrier"),
     Fault(PINGPONG, "consumer waits for the wrong parity", flip_parity(FULL), "race", "deadlock"),
     Fault(PINGPONG, "producer starts with the wrong parity", flip_parity(FREE), "deadlock"),
-    Fault(PINGPONG, "slot never released in the loop", drop(IN_LOOP, 0), "deadlock"),
+    Fault(PINGPONG, "slot never released in the loop", drop(IN_LOOP), "deadlock"),
     Fault(PINGPONG, "last slot of a tile never released", drop(LAST), "deadlock"),
     Fault(PINGPONG, "turn never given to the other consumer", drop(TURN), "deadlock"),
     Fault(PINGPONG, "slot released before the wgmmas that read it are waited for",
@@ -229,4 +230,4 @@ FAULTS = [
     Fault(TC_ATTENTION, "softmax without fence::before", drop(PROBABILITIES_FENCE), "tensor-race"),
     Fault(TC_ATTENTION, "rescaled output without fence::before", drop(OUTPUT_FENCE, 0), "tensor-race"),
     Fault(TC_ATTENTION, "last output of a tile without fence::before", drop(OUTPUT_FENCE, -1), "tensor-race"),
-] + SMALL
+] + MORE + SMALL
