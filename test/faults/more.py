@@ -45,10 +45,10 @@ MORE = [
     Fault(PINGPONG, "first products not committed", drop(closest(r"wgmma\.commit", FULL)),
           "register-in-flight", "race"),
     Fault(PINGPONG, "full barrier initialised again in the loop", edit(r"mbarrier\.arrive\.expect_tx", lambda line: (
-        f"\t{{ .reg .b32 %one; mov.b32 %one, 1; mbarrier.init.shared.b64 {re.search(r'[[].*?[]]', line).group()}, %one; }}\n{line}")),
+        f"\t{{ .reg .b32 %one; mov.b32 %one, 1; mbarrier.init.shared.b64 {re.search(r'\[.*?\]', line).group()}, %one; }}\n{line}")),
           "mbarrier"),
     Fault(PINGPONG, "barrier invalidated before it is used", edit(inits(LOAD), lambda line: (
-        f"{line}\n\tmbarrier.inval.shared.b64 {re.search(r'[[].*?[]]', line).group()};")), "mbarrier"),
+        f"{line}\n\tmbarrier.inval.shared.b64 {re.search(r'\[.*?\]', line).group()};")), "mbarrier"),
     Fault(PINGPONG, "slot released without release semantics", edit(RELEASE, lambda line: re.sub(
         r"arrive\.shared(::cta)?\.b64\s+(\S+),", r"arrive.relaxed.cta.shared::cta.b64 \2,", line), every=True), "race"),
     Fault(PINGPONG, "slot waited for without acquire semantics", edit(FULL, lambda line: line.replace(
