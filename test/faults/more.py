@@ -5,7 +5,7 @@ import re
 
 from fault import Fault
 from mutate import both, by_lane, drop, drop_wait, edit, in_source, insert, keep_between_tiles, move, swap
-from places import (LOAD, MMA, PRODUCT, RELEASE, STORE, WAIT, ahead, arrivals, closest, giver, inits, loads, on_ring_of, waits, within,
+from places import (DESCRIPTOR, LOAD, MMA, PRODUCT, RELEASE, STORE, WAIT, ahead, arrivals, closest, giver, inits, loads, on_ring_of, waits, within,
                     without)
 
 PINGPONG, MULTICAST, ATTENTION, FP8 = "gemm_pingpong", "gemm_multicast", "attention_d128", "gemm_fp8_block_128x128"
@@ -25,6 +25,15 @@ def bytes_expected(change):
     return number(giver(r"mbarrier\.arrive\.expect_tx", r"\], (%r\d+);"), change)
 
 
+def barrier_of(line):
+    return re.search(r"\[.*?\]", line).group()
+
+
+def invalidated(init, before):
+    """The first barrier of a ring is no more, before another statement."""
+    return lambda ptx, recipe: insert(f"\tmbarrier.inval.shared.b64 {barrier_of(ptx.split(chr(10))[init(ptx)[0]])};", before)(ptx, recipe)
+
+
 def beyond(place, group, line_number=0):
     """A tile coordinate far outside."""
     return edit(place, lambda line: re.sub(r"\{(%r\d+), (%r\d+)\}", lambda m: "{" + ", ".join(
@@ -35,7 +44,7 @@ MORE = [
     Fault(PINGPONG, "parity of a tile's first slot stays the same", keep_between_tiles(FULL), "race", "deadlock", "barrier-lapped"),
     Fault(PINGPONG, "proxy fence before the tile is staged", move(ahead(r"fence\.proxy\.async", STORE), 0, before=r"stmatrix"),
           "missing-proxy-fence"),
-    Fault(PINGPONG, "rows of A half as far apart", number(giver(PRODUCT, r"\}, (%rd\d+),"), lambda n: n - 32), "wrong-result"),
+    Fault(PINGPONG, "rows of A half as far apart", number(giver(PRODUCT, r"\}, (%rd\d+),", 0, DESCRIPTOR), lambda n: n - 32), "wrong-result"),
     Fault(PINGPONG, "two lanes load", by_lane(ahead(r"elect\.sync", LOAD), "lt", 2), "mbarrier", "transaction-count"),
     Fault(PINGPONG, "one barrier for the turn and for the staged tile", swap(ahead(r"bar\.sync", STORE), r"%r\d+,", "14,", every=True),
           "named-barrier", "deadlock", "race"),
@@ -45,10 +54,9 @@ MORE = [
     Fault(PINGPONG, "first products not committed", drop(closest(r"wgmma\.commit", FULL)),
           "register-in-flight", "race"),
     Fault(PINGPONG, "full barrier initialised again in the loop", edit(r"mbarrier\.arrive\.expect_tx", lambda line: (
-        f"\t{{ .reg .b32 %one; mov.b32 %one, 1; mbarrier.init.shared.b64 {re.search(r'\[.*?\]', line).group()}, %one; }}\n{line}")),
+        f"\t{{ .reg .b32 %one; mov.b32 %one, 1; mbarrier.init.shared.b64 {barrier_of(line)}, %one; }}\n{line}")),
           "mbarrier"),
-    Fault(PINGPONG, "barrier invalidated before it is used", edit(inits(LOAD), lambda line: (
-        f"{line}\n\tmbarrier.inval.shared.b64 {re.search(r'\[.*?\]', line).group()};")), "mbarrier"),
+    Fault(PINGPONG, "barriers invalidated before the last wait", invalidated(inits(LOAD), before=r"setmaxnreg\.inc"), "mbarrier"),
     Fault(PINGPONG, "slot released without release semantics", edit(RELEASE, lambda line: re.sub(
         r"arrive\.shared(::cta)?\.b64\s+(\S+),", r"arrive.relaxed.cta.shared::cta.b64 \2,", line), every=True), "race"),
     Fault(PINGPONG, "slot waited for without acquire semantics", edit(FULL, lambda line: line.replace(

@@ -182,12 +182,19 @@ def loads(parameter, pattern=LOAD):
     return at
 
 
-def giver(place, operand, number=0):
-    """The statement that gives a register of a place's statement; `operand` is an expression that finds it there. Additions of constants are
-    looked through, but for the last."""
+def giver(place, operand, number=0, kind=""):
+    """The statement that gives a register of a place's statement; `operand` is an expression that finds it there. With `kind`, the first such
+    statement among those from which the register is summed up."""
     def at(ptx):
         lines = ptx.split("\n")
         i = find(ptx, place)[number]
-        name = re.search(operand, lines[i]).group(1)
-        return [definition(lines, name, i)]
+        todo = [definition(lines, re.search(operand, lines[i]).group(1), i)]
+        while todo and not re.search(kind, lines[todo[0]]):
+            i = todo.pop(0)
+            operands = re.findall(r"%\w+", lines[i])[1:] if re.match(r"\s*(add|mov|or)\.", lines[i]) else []
+            todo += [j for j in (definition(lines, name, i) for name in operands) if j is not None]
+        return todo[:1]
     return at
+
+
+DESCRIPTOR = r"mov\.b64 %rd\d+, \{%r\d+, -?\d+\}"

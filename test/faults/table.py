@@ -10,7 +10,8 @@ import re
 from fault import Fault
 from mutate import (bits, both, by_warps, drop, drop_wait, edit, flip_parity, in_recipe, in_source, insert, keep_parity, move, move_to_join,
                     same_address, swap, test_once)
-from places import (LOAD, MMA, PRODUCT, RELEASE, STORE, WAIT, ahead, arrivals, behind, closest, giver, inits, loads, on_ring_of, waits, without)
+from places import (DESCRIPTOR, LOAD, MMA, PRODUCT, RELEASE, STORE, WAIT, ahead, arrivals, behind, closest, giver, inits, loads, on_ring_of,
+                    waits, without)
 from more import MORE
 from small import SMALL
 
@@ -88,10 +89,10 @@ FAULTS = [
           "register-in-flight"),
     Fault(PINGPONG, "first wgmma adds to what was there", swap(behind(PRODUCT, FULL), r"p, 1, 1|0, 1, 1, 0, 0", "1, 1, 1, 0, 0", 0),
           "uninitialised", "wrong-result"),
-    Fault(PINGPONG, "B read with twice its stride", edit(giver(PRODUCT, r"\}, %rd\d+, (%rd\d+),"), lambda line: (
+    Fault(PINGPONG, "B read with twice its stride", edit(giver(PRODUCT, r"\}, %rd\d+, (%rd\d+),", 0, DESCRIPTOR), lambda line: (
         re.sub(r"(\d+)\}", lambda m: f"{int(m.group(1)) + 64}}}", line))), "race", "uninitialised",
           "out-of-bounds"),
-    Fault(PINGPONG, "A read with a 64-byte swizzle", edit(giver(PRODUCT, r"\}, (%rd\d+),"), lambda line: (
+    Fault(PINGPONG, "A read with a 64-byte swizzle", edit(giver(PRODUCT, r"\}, (%rd\d+),", 0, DESCRIPTOR), lambda line: (
         re.sub(r"(\d+)\}", lambda m: f"{(int(m.group(1)) & ~(7 << 29) | 2 << 30) - (1 << 32)}}}", line))), "swizzle-mismatch"),
     # Epilogue: stmatrix, proxy fence, TMA store.
     Fault(PINGPONG, "no proxy fence before the TMA store", drop(ahead(r"fence\.proxy\.async", STORE), 0), "missing-proxy-fence"),
@@ -157,14 +158,15 @@ FAULTS = [
     Fault(TC, "dealloc twice", edit(r"tcgen05\.dealloc", lambda line: line + "\n" + line), "tensor-alloc"),
     Fault(TC, "dealloc of half the columns", swap(r"tcgen05\.dealloc", r", %r\d+;", ", 256;"), "tensor-alloc"),
     Fault(TC, "tensor memory freed while it is read", insert(
-        "\t{ .reg .b32 %a, %n; .reg .pred %done; mov.u32 %a, %tid.x; setp.ge.u32 %done, %a, 32; mov.b32 %a, 0; mov.b32 %n, 512; @!%done tcgen05.dealloc.cta_group::1.sync.aligned.b32 %a, %n; }",
+        "\t{ .reg .b32 %a, %n; .reg .pred %done; mov.u32 %a, %tid.x; setp.ge.u32 %done, %a, 32; mov.b32 %a, 0; "
+        "mov.b32 %n, 512; @!%done tcgen05.dealloc.cta_group::1.sync.aligned.b32 %a, %n; }",
         r"tcgen05\.wait::ld"), "tensor-race"),
     Fault(TC, "half the columns allocated", swap(r"tcgen05\.alloc", r", %r\d+;", ", 256;"), "tensor-bounds"),
     Fault(TC, "columns not a power of two", swap(r"tcgen05\.alloc", r", %r\d+;", ", 384;"), "tensor-alloc"),
     Fault(TC, "alloc after relinquish_alloc_permit", move(r"tcgen05\.relinquish", 0, before=r"tcgen05\.alloc"), "tensor-alloc"),
     Fault(TC, "first product adds to what was there", both(
         insert("\t.reg .pred %add;\n\tsetp.eq.u32 %add, 0, 0;", MMA), edit(MMA, lambda line: re.sub(r"%p\d+;", "%add;", line))), "uninitialised"),
-    Fault(TC, "descriptor without its constant bits", edit(giver(MMA, r"\], (%rd\d+),"), lambda line: (
+    Fault(TC, "descriptor without its constant bits", edit(giver(MMA, r"\], (%rd\d+),", 0, DESCRIPTOR), lambda line: (
         re.sub(r"(\d+)\}", lambda m: f"{int(m.group(1)) & ~(7 << 14)}}}", line))), "descriptor"),
     Fault(TC, "tensor map of B with another swizzle", both(in_recipe("parameters", 1, "swizzle", value=0)), "swizzle-mismatch"),
     Fault(PAIR, "commit reaches one CTA of the pair only", swap(FREE_COMMIT, r"%rs\d+;", "1;"), "deadlock"),
@@ -188,8 +190,10 @@ FAULTS = [
     Fault(PINGPONG, "slot released twice", edit(IN_LOOP, lambda line: line + "\n" + re.sub(r"%rd\d+", "_", line, count=1)),
           "barrier-lapped", "race"),
     Fault(PINGPONG, "barrier of a full slot counts two arrivals", swap(inits(LOAD), r", %r\d+;", ", 2;", 1), "deadlock"),
-    Fault(PINGPONG, "both loads count on another slot's barrier", edit(LOAD, lambda line: re.sub(r"\+(\d+)\];", lambda m: f"+{int(m.group(1)) + 8}];", line)), "transaction-count"),
-    Fault(PINGPONG, "slots overlap", edit(giver(LOAD, r"\[(%r\d+)"), lambda line: re.sub(r", (\d+), ", lambda m: f", {int(m.group(1)) - 4096}, ", line)), "race", "uninitialised"),
+    Fault(PINGPONG, "both loads count on another slot's barrier", edit(LOAD, lambda line: (
+        re.sub(r"\+(\d+)\];", lambda m: f"+{int(m.group(1)) + 8}];", line))), "transaction-count"),
+    Fault(PINGPONG, "slots overlap", edit(giver(LOAD, r"\[(%r\d+)"), lambda line: (
+        re.sub(r", (\d+), ", lambda m: f", {int(m.group(1)) - 4096}, ", line))), "race", "uninitialised"),
     Fault(PINGPONG, "coordinates of A swapped", swap(loads(0), r"\{(%r\d+), (%r\d+)\}", r"{\2, \1}"), "wrong-result"),
     Fault(PINGPONG, "A and B of a wgmma swapped", swap(r"wgmma\.mma_async", r"\}, (%rd\d+), (%rd\d+),", r"}, \2, \1,", 1), "wrong-result"),
     Fault(PINGPONG, "descriptor differs in one warp", edit(r"wgmma\.mma_async", lambda line: (
@@ -221,7 +225,8 @@ FAULTS = [
     Fault(TC, "loads of another warp's lanes", swap(r"tcgen05\.ld", r"\[(%r\d+)\]", r"[\1+2097152]"), "tensor-lane"),
     Fault(TC, "one product a column further", swap(r"tcgen05\.mma", r"\[(%r\d+)\]", r"[\1+1]", 1), "uninitialised"),
     Fault(TC, "no fence::after behind both waits of the matrix unit", both(*[drop(ahead(r"tcgen05\.fence::after", MMA))] * 2), "tensor-race"),
-    Fault(TC, "instruction descriptor with half of N", in_source(r"tcgen05\.mma", r"%rd\d+, (%r\d+), %p", r"(\d+);", lambda m: f"{int(m.group(1)) ^ (32 ^ 16) << 17};"), "uninitialised", "wrong-result"),
+    Fault(TC, "instruction descriptor with half of N", in_source(MMA, r"%rd\d+, (%r\d+), %p", r"(\d+);", lambda m: (
+        f"{int(m.group(1)) ^ (32 ^ 16) << 17};")), "uninitialised", "wrong-result"),
     Fault(TC, "every lane issues the products", edit(ahead(r"elect\.sync", MMA), lambda line: (
         f"{line}\n\tsetp.eq.u32 {re.search(r'[|](%p[0-9]+)', line).group(1)}, 0, 0;"), number=0), "tcgen05-issue"),
     Fault(MXF8, "scales copied behind the product that needs them", move(r"tcgen05\.cp", 0, after=r"tcgen05\.mma"), "uninitialised"),
