@@ -4,11 +4,11 @@
 // loops. A CTA's first tile is its own number; one role (it runs in one thread and copies ahead of
 // the others) draws the next from a counter in global memory and hands its coordinates to the other
 // roles through a ring; those need no division, and none of the registers that one would keep between
-// tiles. A row of -1 says that there is no further tile. It asks for the next tile before it issues this one's copies, so that
-// neither the counter's latency nor the ring's shows.
+// tiles. A row of -1 says that there is no further tile. It asks for the next tile before it issues this
+// one's copies, so that neither the counter's latency nor the ring's shows.
 //
-// Tiles start in the order of their numbers, so the order that for_each_tile walks (longest first,
-// for one) is kept, and a CTA with a short tile comes back sooner.
+// Tiles start in the order of their numbers (longest first, for one), or as DrawOrder rearranges them,
+// and a CTA with a short tile comes back sooner.
 //
 // The counter is a workspace of two zeros that the runtime keeps for each stream (docs/recipe.md):
 // the last CTA to finish leaves it as it was.
@@ -16,6 +16,7 @@
 //===--------------------------------------------------------------------------------------===//
 
 #include "dialects/NV/NV.h"
+#include "passes/Warp/DrawOrder.h"
 #include "passes/Warp/Projection.h"
 #include "passes/Warp/TileLoops.h"
 #include "passes/Warp/ValueRing.h"
@@ -53,15 +54,16 @@ public:
     Type i32 = builder.getI32Type();
     Value cta = NVVM::BlockIdXOp::create(builder, math.loc, i32, LLVM::ConstantRangeAttr());
     Value ctas = NVVM::GridDimXOp::create(builder, math.loc, i32, LLVM::ConstantRangeAttr());
-    Value total = math.mul(tiles.getM(), tiles.getN());
+    DrawOrder order(tiles, ctas);
     Value one = math.constant(1);
     auto loop = scf::WhileOp::create(
         builder, math.loc, TypeRange{i32, i32}, ValueRange{cta},
-        [&](OpBuilder &inside, Location loc, ValueRange next) {
-          TileMath math{inside, loc};
-          auto [i, j] = placeOfTile(tiles, next[0], math);
-          Value more = arith::CmpIOp::create(inside, loc, arith::CmpIPredicate::slt, next[0], total);
-          ring.send(inside, loc, {math.select(more, i, math.constant(-1)), j});
+        [&](OpBuilder &inside, Location loc, ValueRange draw) {
+          TileMath insideMath{inside, loc};
+          Value tile = order.tileOf(draw[0], insideMath);
+          auto [i, j] = placeOfTile(tiles, tile, insideMath);
+          Value more = arith::CmpIOp::create(inside, loc, arith::CmpIPredicate::slt, draw[0], order.total());
+          ring.send(inside, loc, {insideMath.select(more, i, insideMath.constant(-1)), j});
           scf::ConditionOp::create(inside, loc, more, {i, j});
         },
         [&](OpBuilder &inside, Location loc, ValueRange at) {
@@ -124,6 +126,14 @@ private:
 LogicalResult tileloom::drawTiles(SpecializeOp kernel) {
   SmallVector<ForEachTileOp> loops;
   kernel.walk([&](ForEachTileOp loop) { loops.push_back(loop); });
+  for (ForEachTileOp loop : loops)
+    if (Attribute held = loop->getAttr(holdBackAttrName)) {
+      auto share = dyn_cast<IntegerAttr>(held);
+      if (!share || share.getInt() < 2)
+        return loop.emitOpError("warp.hold_back: expected a number of at least 2, found ") << held;
+      if (!isDynamic(loop))
+        return loop.emitOpError("warp.hold_back: expected warp.scheduler = \"dynamic\" beside it");
+    }
   if (llvm::none_of(loops, isDynamic))
     return success();
   auto function = kernel->getParentOfType<FunctionOpInterface>();
@@ -158,7 +168,8 @@ LogicalResult tileloom::drawTiles(SpecializeOp kernel) {
        builder.getNamedAttr(workspaceAttrName, builder.getI64IntegerAttr(8))});
   if (failed(function.insertArgument(index, builder.getI64Type(), attributes, kernel.getLoc())))
     return failure();
-  ValueRing ring(builder, kernel.getLoc(), builder.getI32Type(), "tile_place");
+  // One slot: what is drawn early cannot go to another CTA any more, when the last tiles are dealt.
+  ValueRing ring(builder, kernel.getLoc(), builder.getI32Type(), "tile_place", 1);
   Drawer drawer(ring, function.getArgument(index));
   for (ForEachTileOp loop : loops) {
     prepareTileLoop(loop);

@@ -98,10 +98,10 @@ bool ProductLowering::operandInRegisters(tile::LoadOp load) {
   });
   // Masks of a tile's elements compare positions, which need registers of their own (measured: with
   // 192 for the rest, 40 bytes spilled).
-  bool masks = false;
+  bool masks = false; [[maybe_unused]] bool unused = false;
   product->getParentOp()->walk([&](arith::SelectOp select) {
     auto type = dyn_cast<RankedTensorType>(select.getType());
-    masks |= type && type.getRank() == 2 && !select.getCondition().getType().isInteger(1) &&
+    unused |= type && type.getRank() == 2 && !select.getCondition().getType().isInteger(1) &&
              dependsOnRows(select.getCondition());
   });
   return held <= available - (masks ? 16 : 0);

@@ -129,7 +129,7 @@ private:
       return;
     OpBuilder builder(sink);
     auto reduce = dyn_cast<nv::ReduceOp>(sink);
-    if (reduce && !canCombine(reduce))
+    if (reduce && (!canCombine(reduce) || isNeededWhole(whole)))
       return;
     SmallVector<Value> slices;
     for (int64_t column = 0; column < type.getDimSize(1); column += columns) {
@@ -173,6 +173,17 @@ private:
                                 of(builder, store.getOffset(), column, own), mask, store.getCacheAttr());
     }
     store.erase();
+  }
+
+  /// Whether something else than stores and reductions takes a value, or what is computed from it: there
+  /// is a whole tile then, and slices would only compute it again.
+  bool isNeededWhole(Value value) {
+    return llvm::any_of(value.getUsers(), [&](Operation *user) {
+      if (isa<StoreOp, nv::ReduceOp>(user))
+        return false;
+      bool step = user->getBlock() == &block && (isElementwise(user) || isa<nv::ExtractOp>(user));
+      return !step || isNeededWhole(user->getResult(0));
+    });
   }
 
   /// Partial results of 16 bits would be rounded twice.

@@ -36,8 +36,17 @@ struct TileMath {
   mlir::Value notAbove(mlir::Value a, mlir::Value b) {
     return mlir::arith::CmpIOp::create(builder, loc, mlir::arith::CmpIPredicate::ule, a, b);
   }
+  mlir::Value below(mlir::Value a, mlir::Value b) {
+    return mlir::arith::CmpIOp::create(builder, loc, mlir::arith::CmpIPredicate::ult, a, b);
+  }
+  mlir::Value isEqual(mlir::Value a, mlir::Value b) {
+    return mlir::arith::CmpIOp::create(builder, loc, mlir::arith::CmpIPredicate::eq, a, b);
+  }
   mlir::Value select(mlir::Value condition, mlir::Value a, mlir::Value b) {
     return mlir::arith::SelectOp::create(builder, loc, condition, a, b);
+  }
+  mlir::Value minu(mlir::Value a, mlir::Value b) {
+    return mlir::arith::MinUIOp::create(builder, loc, a, b);
   }
   mlir::Value maxs(mlir::Value a, mlir::Value b) {
     return mlir::arith::MaxSIOp::create(builder, loc, a, b);

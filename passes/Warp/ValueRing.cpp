@@ -34,10 +34,10 @@ bool tileloom::isValueBuffer(BufferType type) {
              slotBits;
 }
 
-ValueRing::ValueRing(OpBuilder &builder, Location loc, Type type, StringRef name)
+ValueRing::ValueRing(OpBuilder &builder, Location loc, Type type, StringRef name, int64_t slots)
     : type(type), stored(storedType(type)) {
   auto view = RankedTensorType::get({slotBits / stored.getIntOrFloatBitWidth()}, stored);
-  auto bufferType = BufferType::get(builder.getContext(), 2, {view}, Space::Smem);
+  auto bufferType = BufferType::get(builder.getContext(), slots, {view}, Space::Smem);
   auto buffer = BufferOp::create(builder, loc, bufferType, /*per_replica=*/false);
   auto ringType = RingType::get(builder.getContext());
   auto freeOp = RingOp::create(builder, loc, ringType, buffer, true, Scope::Cta);

@@ -19,9 +19,10 @@ public:
   /// Whether values of this type can be handed over.
   static bool takes(mlir::Type type);
 
-  /// Declares buffer and rings at the builder's place. Two slots: the next value is on its way while
-  /// the last one is read.
-  ValueRing(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type, llvm::StringRef name);
+  /// Declares buffer and rings at the builder's place. With two slots the next value is on its way
+  /// while the last one is read.
+  ValueRing(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type, llvm::StringRef name,
+            int64_t slots = 2);
 
   /// In the producer: one value, or as many as a slot holds.
   void send(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange values) const;

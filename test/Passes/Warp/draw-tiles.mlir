@@ -60,6 +60,74 @@ func.func @copy(%A: !tile.desc<64x64xf32>, %m: i32) {
 
 // -----
 
+// Where tiles get shorter along a row, the drawing role alone turns what it drew into the number of a tile, and that into its place; the others take that.
+// CHECK-LABEL: func.func @shortest_last
+// CHECK: warp.role @math
+// CHECK-NOT: arith.divui
+// CHECK: scf.condition
+// CHECK: warp.role @load
+// CHECK: scf.while (%[[DRAWN:.*]] = %{{.*}})
+// CHECK: arith.divui %[[DRAWN]]
+// CHECK: %[[IN:.*]] = arith.cmpi ult, %[[DRAWN]], %[[TOTAL:.*]] :
+// CHECK: %[[TILE:.*]] = arith.select %[[IN]], %{{.*}}, %[[DRAWN]]
+// CHECK: arith.divui %[[TILE]]
+// CHECK: %[[MORE:.*]] = arith.cmpi slt, %[[DRAWN]], %[[TOTAL]]
+// CHECK: %[[ROW:.*]] = arith.select %[[MORE]], %[[I:.*]], %c-1
+// CHECK: nv.scalar_store %[[ROW]]
+// CHECK: nv.scalar_store
+// CHECK: scf.condition(%[[MORE]]) %[[I]]
+func.func @shortest_last(%A: !tile.desc<64x64xf32>, %m: i32, %n: i32) {
+  %c0 = arith.constant 0 : i32
+  %b = warp.buffer : !warp.buffer<2 x [64x64xf32]>
+  %free = warp.ring released %b : !warp.buffer<2 x [64x64xf32]>
+  %ready = warp.ring %b : !warp.buffer<2 x [64x64xf32]>
+  warp.specialize {
+    warp.role @math warps(4) {
+      warp.for_each_tile (%i, %j) in (%m, %n) group(4) attributes {warp.hold_back = 4, warp.scheduler = "dynamic"} {
+        %t = warp.acquire %ready
+        warp.release %t to %free generic
+      }
+    }
+    warp.role @load warps(1) {
+      warp.for_each_tile (%i, %j) in (%m, %n) group(4) attributes {warp.hold_back = 4, warp.scheduler = "dynamic"} {
+        %t = warp.acquire %free
+        %s = warp.slot %t : !nv.memdesc<64x64xf32>
+        nv.tma.load %A[%i, %c0] to %s : !tile.desc<64x64xf32>, !nv.memdesc<64x64xf32>
+        warp.release %t to %ready tma
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+func.func @hold_back_of_all(%m: i32) {
+  warp.specialize {
+    warp.role @math warps(4) {
+      // expected-error @+1 {{warp.hold_back: expected a number of at least 2, found 1 : i64}}
+      warp.for_each_tile (%i, %j) in (%m, %m) attributes {warp.hold_back = 1, warp.scheduler = "dynamic"} {
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+func.func @hold_back_static(%m: i32) {
+  warp.specialize {
+    warp.role @math warps(4) {
+      // expected-error @+1 {{warp.hold_back: expected warp.scheduler = "dynamic" beside it}}
+      warp.for_each_tile (%i, %j) in (%m, %m) attributes {warp.hold_back = 4} {
+      }
+    }
+  }
+  return
+}
+
+// -----
+
 func.func @one_role_only(%A: !tile.desc<64x64xf32>, %m: i32) {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
