@@ -16,6 +16,7 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
+#include <cmath>
 #include <numeric>
 #include <set>
 
@@ -135,10 +136,10 @@ void Inputs::mark(Value value, const Mark &how) {
       if (division)
         left.unit *= *constant;
       else if (isa<arith::ShRUIOp, arith::ShRSIOp>(op) && *constant < 16)
-        left.unit <<= *constant;
+        left.unit *= int64_t(1) << *constant;
       else if (isa<arith::MulIOp>(op))
-        left.unit = std::max<int64_t>(1, left.unit / *constant);
-      left.unit = std::min<int64_t>(left.unit, 1 << 20);
+        left.unit /= *constant;
+      left.unit = std::min<double>(left.unit, 1 << 20);
     } else if (division || isa<arith::MulIOp, arith::RemUIOp, arith::RemSIOp>(op)) {
       right = factor;
     }
@@ -261,7 +262,7 @@ void Inputs::analyze(Operation *root, llvm::function_ref<bool(Operation *)> isRi
       std::optional<int64_t> lower = constantOf(loop.getLowerBound()),
                              upper = constantOf(loop.getUpperBound());
       constantTripsExceedLimit |=
-          tripLimit && lower && upper && (*upper - *lower) / how.unit >= tripLimit;
+          tripLimit && lower && upper && (*upper - *lower) / static_cast<int64_t>(how.unit) >= tripLimit;
     } else {
       auto whileLoop = cast<scf::WhileOp>(op);
       how.tile = outermost && loopInside;
@@ -286,6 +287,7 @@ void Inputs::analyze(Operation *root, llvm::function_ref<bool(Operation *)> isRi
       continue;
     }
     std::set<int64_t> values(leaf.candidates.begin(), leaf.candidates.end());
+    int64_t unit = std::max(1.0, std::ceil(how.unit));
     bool loops = how.tile || how.inner;
     if (value.getType().isInteger(1)) {
       leaf.decidesWhile |= loops && leaf.kind != Leaf::Argument && whileConditions.contains(value);
@@ -294,20 +296,20 @@ void Inputs::analyze(Operation *root, llvm::function_ref<bool(Operation *)> isRi
     }
     if (how.tile) {
       for (int64_t trips = 0; trips <= how.mostTiles; ++trips)
-        values.insert(trips * how.unit);
+        values.insert(trips * unit);
     } else if (how.inner && (leaf.decidesWhile || !value.getType().isInteger(1))) {
-      values.insert({0, how.unit, 2 * how.unit});
+      values.insert({0, unit, 2 * unit});
       for (int64_t depth : how.depths)
         for (int64_t trips : {depth, depth + 1, 2 * depth + 1})
-          values.insert(trips * how.unit);
+          values.insert(trips * unit);
       if (tripLimit)
-        values.erase(values.lower_bound(tripLimit * how.unit), values.end());
-      if (how.unit > 1) // a ragged end
-        values.insert(how.unit + 1);
+        values.erase(values.lower_bound(tripLimit * unit), values.end());
+      if (unit > 1) // a ragged end
+        values.insert(unit + 1);
     } else if (how.extra && !value.getType().isInteger(1)) {
-      values.insert({0, how.unit, 2 * how.unit});
+      values.insert({0, unit, 2 * unit});
     } else if (values.empty()) {
-      values.insert(how.unit);
+      values.insert(unit);
     }
     leaf.candidates.assign(values.begin(), values.end());
   }

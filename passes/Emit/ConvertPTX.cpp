@@ -1,7 +1,11 @@
 //===- ConvertPTX.cpp - ptx operations to inline assembly ---------------------------------===//
 //
-// One call for each instruction. Accumulators are tied (the output constraint's number as the input
-// constraint), so that LLVM and ptxas keep them in place.
+// One call for each instruction; but one for all products between a fence and a commit, with both, if
+// nothing but computation stands between them. Accumulators are tied (the output constraint's number as the
+// input constraint), so that LLVM and ptxas keep them in place. Copies that LLVM makes for a tied value are
+// before the call, and so before the fence: between fence and product they would be accesses to registers
+// of a product. And the 128 accumulators of a tile appear once instead of once for each 16 of K: half of
+// the time that an attention kernel spends in LLVM.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -9,8 +13,13 @@
 
 #include "dialects/PTX/PTX.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace tileloom::emit {
 #define GEN_PASS_DEF_CONVERTPTX
@@ -42,9 +51,10 @@ public:
       text += (i ? ", $" : "$") + std::to_string(first + i);
     return text + "}";
   }
-  void output(Type type) {
+  /// `early`: written while inputs are still to be read.
+  void output(Type type, bool early = false) {
     results.push_back(type);
-    constraints += (constraints.empty() ? "=" : ",=") + constraint(type).str();
+    constraints += (constraints.empty() ? "=" : ",=") + std::string(early ? "&" : "") + constraint(type).str();
   }
   void tie(Value value, size_t to) {
     operands.push_back(value);
@@ -54,6 +64,15 @@ public:
     operands.push_back(value);
     constraints += (constraints.empty() ? "" : ",") + constraint(value.getType()).str();
   }
+  /// The operand of a value, one for all its uses.
+  std::string shared(Value value) {
+    auto [found, fresh] = known.try_emplace(value, next());
+    if (fresh)
+      input(value);
+    return "$" + std::to_string(found->second);
+  }
+  /// Loads and stores of LLVM stay on their side.
+  void clobberMemory() { constraints += std::string(constraints.empty() ? "" : ",") + "~{memory}"; }
   size_t next() const { return results.size() + operands.size(); }
 
   SmallVector<Value> emit(StringRef text) {
@@ -80,47 +99,176 @@ private:
   Location loc;
   SmallVector<Type> results;
   SmallVector<Value> operands;
+  llvm::DenseMap<Value, size_t> known;
   std::string constraints;
 };
 
-void lower(ptx::WgmmaOp op) {
-  OpBuilder builder(op);
-  Assembly assembly(builder, op.getLoc());
-  size_t registers = op.getNumResults();
-  for (Type type : op.getResultTypes())
-    assembly.output(type);
-  for (auto [i, value] : llvm::enumerate(op.getAcc()))
-    assembly.tie(value, i);
-  size_t a = assembly.next();
-  for (Value value : op.getA())
-    assembly.input(value);
-  size_t b = assembly.next();
-  assembly.input(op.getB());
-  std::string scale = op.getAcc().empty() ? "0" : "1";
-  if (op.getScaleD()) {
-    scale = "$" + std::to_string(assembly.next());
-    assembly.input(op.getScaleD());
+/// Whether a loop leaves a value as it is.
+bool isInvariant(Value value, Operation *loop) {
+  if (!loop->isAncestor(value.getParentBlock()->getParentOp()))
+    return true;
+  Operation *def = value.getDefiningOp();
+  auto assembly = dyn_cast_or_null<LLVM::InlineAsmOp>(def);
+  bool pure = def && def->getNumRegions() == 0 && (assembly ? !assembly.getHasSideEffects() : isPure(def));
+  return pure && llvm::all_of(def->getOperands(), [&](Value operand) { return isInvariant(operand, loop); });
+}
+
+/// Whether LLVM will compute what `op` needs of a value before the loop around it. Where a loop with products
+/// follows, as after the first iteration of one, what is computed for both stays where it is.
+bool isBeforeLoop(Value value, ptx::WgmmaOp op) {
+  auto loop = op->getParentOfType<LoopLikeOpInterface>();
+  auto isInner = [&](ptx::WgmmaOp other) {
+    return other->getParentOfType<LoopLikeOpInterface>() == loop ? WalkResult::advance() : WalkResult::interrupt();
+  };
+  return loop && !loop->walk(isInner).wasInterrupted() && isInvariant(value, loop);
+}
+
+/// A fence, the products behind it in their order, and the commit; or one product alone.
+class Products {
+public:
+  /// Takes an operation up, or says that it is none of this group.
+  bool add(Operation *op) {
+    if (isa<NVVM::WgmmaFenceAlignedOp>(op)) {
+      if (!ops.empty())
+        return false;
+    } else if (auto wgmma = dyn_cast<ptx::WgmmaOp>(op)) {
+      bool open = ops.empty() || isa<NVVM::WgmmaFenceAlignedOp>(ops.front());
+      if (!open || closed || !continues(wgmma))
+        return false;
+      products.push_back(wgmma);
+    } else if (isa<NVVM::WgmmaGroupSyncAlignedOp>(op)) {
+      if (closed || products.empty())
+        return false;
+      closed = true;
+    } else {
+      return !ops.empty() && isMemoryEffectFree(op) && op->getNumRegions() == 0 && llvm::none_of(op->getOperands(), [&](Value value) { return isResult(value); });
+    }
+    ops.push_back(op);
+    return true;
   }
-  bool inRegisters = op.getA().size() == 4;
-  std::string d = op.getDType().isF16() ? "f16" : op.getDType().isInteger(32) ? "s32" : "f32";
-  std::string text =
-      "wgmma.mma_async.sync.aligned.m64n" + std::to_string(op.getN()) + "k" +
-      std::to_string(op.getK()) + "." + d + "." + ptx::stringifyMatrixType(op.getAType()).str() +
-      "." + ptx::stringifyMatrixType(op.getBType()).str() +
-      (op.getSatfinite() ? ".satfinite " : " ") + Assembly::list(0, registers) +
-      ", " + (inRegisters ? Assembly::list(a, 4) : "$" + std::to_string(a)) + ", $" +
-      std::to_string(b) + ", " + scale;
-  bool isInteger = d == "s32";
-  if (!isInteger)
-    text += ", 1, 1";
-  // Only 16-bit operands have a major order to choose (PTX ISA 9.7.15.5.2).
-  if (op.getK() == 16 && !isInteger) {
-    if (!inRegisters)
-      text += op.getTransA() ? ", 1" : ", 0";
-    text += op.getTransB() ? ", 1" : ", 0";
+
+  void lower() {
+    if (products.empty())
+      return;
+    OpBuilder builder(ops.back());
+    Assembly assembly(builder, products.front().getLoc());
+    bool several = products.size() > 1;
+    llvm::DenseMap<Operation *, size_t> sums; // the first output of a product
+    SmallVector<ptx::WgmmaOp> firsts, lasts;
+    for (ptx::WgmmaOp op : products) {
+      if (ptx::WgmmaOp before = chained(op)) {
+        sums[op] = sums[before];
+        *llvm::find(lasts, before) = op;
+        continue;
+      }
+      sums[op] = assembly.next();
+      firsts.push_back(op);
+      lasts.push_back(op);
+      for (Type type : op.getResultTypes())
+        assembly.output(type, several);
+    }
+    for (ptx::WgmmaOp op : firsts)
+      for (auto [i, value] : llvm::enumerate(op.getAcc()))
+        assembly.tie(value, sums[op] + i);
+    std::string text;
+    for (Operation *op : ops) {
+      text += text.empty() ? "" : "\n\t";
+      if (auto wgmma = dyn_cast<ptx::WgmmaOp>(op))
+        text += instruction(wgmma, sums[wgmma], assembly);
+      else
+        text += isa<NVVM::WgmmaFenceAlignedOp>(op) ? "wgmma.fence.sync.aligned;" : "wgmma.commit_group.sync.aligned;";
+    }
+    if (ops.size() > products.size())
+      assembly.clobberMemory();
+    SmallVector<Value> values = assembly.emit(text);
+    for (ptx::WgmmaOp op : lasts)
+      op.replaceAllUsesWith(ArrayRef(values).slice(sums[op], op.getNumResults()));
+    for (Operation *op : llvm::reverse(ops))
+      op->erase();
   }
-  op.replaceAllUsesWith(assembly.emit(text + ";"));
-  op.erase();
+
+private:
+  bool isResult(Value value) const { return value.getDefiningOp<ptx::WgmmaOp>() && llvm::is_contained(products, value.getDefiningOp()); }
+
+  /// The product of this group whose sums `op` goes on with.
+  ptx::WgmmaOp chained(ptx::WgmmaOp op) const {
+    return !op.getAcc().empty() && isResult(op.getAcc().front()) ? op.getAcc().front().getDefiningOp<ptx::WgmmaOp>() : ptx::WgmmaOp();
+  }
+
+  /// Whether `op` uses what the group computes not at all, or as its sums only, which nobody else needs.
+  bool continues(ptx::WgmmaOp op) const {
+    if (llvm::any_of(op.getA(), [&](Value value) { return isResult(value); }))
+      return false;
+    ptx::WgmmaOp before = chained(op);
+    if (!before)
+      return llvm::none_of(op.getAcc(), [&](Value value) { return isResult(value); });
+    return before.getResults() == op.getAcc() && llvm::all_of(op.getAcc(), [](Value value) { return value.hasOneUse(); });
+  }
+
+  /// A descriptor as an operand. What is added to that of the tile is added here, right before the product:
+  /// ahead of all products, ptxas keeps the sums in registers that each of them has to be fetched from. But
+  /// what a loop does not change is computed before it.
+  static std::string descriptor(ptx::WgmmaOp op, Value value, StringRef name, std::string &before, Assembly &assembly) {
+    APInt constant;
+    Operation *sum = value.getDefiningOp();
+    if (!isa_and_nonnull<arith::AddIOp, LLVM::AddOp>(sum) || !matchPattern(sum->getOperand(1), m_ConstantInt(&constant)) ||
+        isBeforeLoop(sum->getOperand(0), op))
+      return assembly.shared(value);
+    before += " .reg .b64 " + name.str() + "; add.s64 " + name.str() + ", " + assembly.shared(sum->getOperand(0)) + ", " +
+              std::to_string(constant.getSExtValue()) + ";";
+    return name.str();
+  }
+
+  static std::string instruction(ptx::WgmmaOp op, size_t sum, Assembly &assembly) {
+    bool inRegisters = op.getA().size() == 4;
+    std::string before, a;
+    if (inRegisters) {
+      a = Assembly::list(assembly.next(), 4);
+      for (Value value : op.getA())
+        assembly.input(value);
+    } else {
+      a = descriptor(op, op.getA().front(), "a", before, assembly);
+    }
+    std::string b = descriptor(op, op.getB(), "b", before, assembly);
+    std::string scale = op.getAcc().empty() ? "0" : "1";
+    if (op.getScaleD()) {
+      scale = "$" + std::to_string(assembly.next());
+      assembly.input(op.getScaleD());
+    }
+    std::string d = op.getDType().isF16() ? "f16" : op.getDType().isInteger(32) ? "s32" : "f32";
+    std::string text =
+        "wgmma.mma_async.sync.aligned.m64n" + std::to_string(op.getN()) + "k" +
+        std::to_string(op.getK()) + "." + d + "." + ptx::stringifyMatrixType(op.getAType()).str() +
+        "." + ptx::stringifyMatrixType(op.getBType()).str() +
+        (op.getSatfinite() ? ".satfinite " : " ") + Assembly::list(sum, op.getNumResults()) +
+        ", " + a + ", " + b + ", " + scale;
+    bool isInteger = d == "s32";
+    if (!isInteger)
+      text += ", 1, 1";
+    // Only 16-bit operands have a major order to choose (PTX ISA 9.7.15.5.2).
+    if (op.getK() == 16 && !isInteger) {
+      if (!inRegisters)
+        text += op.getTransA() ? ", 1" : ", 0";
+      text += op.getTransB() ? ", 1" : ", 0";
+    }
+    return before.empty() ? text + ";" : "{" + before + " " + text + "; }";
+  }
+
+  SmallVector<Operation *> ops;
+  SmallVector<ptx::WgmmaOp> products;
+  bool closed = false; // by a commit
+};
+
+/// All products of a block.
+void lowerProducts(Block &block) {
+  SmallVector<Products> groups(1);
+  for (Operation &op : block)
+    if (!groups.back().add(&op)) {
+      groups.emplace_back();
+      groups.back().add(&op);
+    }
+  for (Products &group : groups)
+    group.lower();
 }
 
 void lower(ptx::WgmmaWaitOp op) {
@@ -169,10 +317,9 @@ void lower(ptx::TmemWaitLoadOp op) {
 
 struct ConvertPTXPass : tileloom::emit::impl::ConvertPTXBase<ConvertPTXPass> {
   void runOnOperation() override {
+    getOperation()->walk<WalkOrder::PreOrder>([](Block *block) { lowerProducts(*block); });
     getOperation()->walk([](Operation *op) {
-      if (auto wgmma = dyn_cast<ptx::WgmmaOp>(op))
-        lower(wgmma);
-      else if (auto wait = dyn_cast<ptx::WgmmaWaitOp>(op))
+      if (auto wait = dyn_cast<ptx::WgmmaWaitOp>(op))
         lower(wait);
       else if (auto load = dyn_cast<ptx::TmemLoadOp>(op))
         lower(load);

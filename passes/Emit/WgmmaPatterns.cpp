@@ -18,25 +18,6 @@ using namespace tileloom::emit;
 
 namespace {
 
-/// A sum is a register that the product changes. Values that stand for several sums, and constants, would
-/// be copied to registers right before the product, which is behind the fence.
-void giveRegisters(OpBuilder &builder, Location loc, MutableArrayRef<Value> sums) {
-  llvm::DenseSet<Value> seen;
-  for (Value &sum : sums) {
-    Operation *def = sum.getDefiningOp();
-    bool renamed = isa_and_nonnull<LLVM::BitcastOp, arith::BitcastOp, UnrealizedConversionCastOp>(def);
-    Value origin = renamed ? def->getOperand(0) : sum;
-    if (seen.insert(origin).second && !matchPattern(origin, m_Constant()))
-      continue;
-    StringRef constraints = sum.getType().isF32() ? "=f,f" : "=r,r";
-    auto dialect = LLVM::AsmDialectAttr::get(builder.getContext(), LLVM::AsmDialect::AD_ATT);
-    sum = LLVM::InlineAsmOp::create(builder, loc, sum.getType(), sum, "mov.b32 $0, $1;", constraints,
-                                    /*has_side_effects=*/true, /*is_align_stack=*/false,
-                                    LLVM::TailCallKind::None, dialect, ArrayAttr())
-              .getResult(0);
-  }
-}
-
 std::optional<ptx::MatrixType> matrixType(Type type) {
   if (type.isF16())
     return ptx::MatrixType::F16;
@@ -107,7 +88,6 @@ struct WgmmaPattern : OpConversionPattern<nv::WgmmaOp> {
              << ": expected K last in memory for elements of " << tile::elementBits(aElement)
              << " bits";
 
-    giveRegisters(rewriter, loc, accumulators);
     NVVM::WgmmaFenceAlignedOp::create(rewriter, loc);
     OperandDescriptors b(rewriter, op, *bFields, adaptor.getB().front());
     std::optional<OperandDescriptors> a;

@@ -40,13 +40,12 @@ Value DrawOrder::tileOf(Value draw, TileMath &math) const {
   Value start = math.sub(draw, rest); // the part's first tile
   Value own = math.minu(together, math.sub(rows, math.mul(part, together)));
   Value ordinary = math.mul(own, early);
-  Value groupTiles = math.mul(group, columns);
 
   // Ordinary tiles: those of each group are the first of it.
   Value groupEarly = math.mul(group, early);
   Value index = math.divu(rest, groupEarly);
   Value place = math.sub(rest, math.mul(index, groupEarly));
-  Value ordinaryTile = math.add(math.mul(index, groupTiles), place);
+  Value ordinaryTile = math.add(math.mul(math.mul(index, group), columns), place);
 
   // Held back: a column of all rows after the other, whose last group can be shorter.
   Value held = math.sub(rest, ordinary);
@@ -57,7 +56,7 @@ Value DrawOrder::tileOf(Value draw, TileMath &math) const {
   Value heldGroup = math.divu(row, group);
   Value first = math.mul(heldGroup, group);
   Value groupRows = math.minu(group, math.sub(own, first));
-  Value heldTile = math.add(math.mul(heldGroup, groupTiles),
+  Value heldTile = math.add(math.mul(first, columns),
                             math.add(math.mul(math.add(early, column), groupRows),
                                      math.sub(row, first)));
 

@@ -4,8 +4,8 @@
 // loops. A CTA's first tile is its own number; one role (it runs in one thread and copies ahead of
 // the others) draws the next from a counter in global memory and hands its coordinates to the other
 // roles through a ring; those need no division, and none of the registers that one would keep between
-// tiles. A row of -1 says that there is no further tile. It asks for the next tile before it issues
-// this one's copies, so that neither the counter's latency nor the ring's shows.
+// tiles. A row of -1 says that there is no further tile. It asks for the next tile before it issues this
+// one's copies, so that neither the counter's latency nor the ring's shows.
 //
 // Tiles start in the order of their numbers (longest first, for one), or as DrawOrder rearranges them,
 // and a CTA with a short tile comes back sooner.
@@ -59,11 +59,11 @@ public:
     auto loop = scf::WhileOp::create(
         builder, math.loc, TypeRange{i32, i32}, ValueRange{cta},
         [&](OpBuilder &inside, Location loc, ValueRange draw) {
-          TileMath math{inside, loc};
-          Value tile = order.tileOf(draw[0], math);
-          auto [i, j] = placeOfTile(tiles, tile, math);
-          Value more = arith::CmpIOp::create(inside, loc, arith::CmpIPredicate::slt, tile, order.total());
-          ring.send(inside, loc, {math.select(more, i, math.constant(-1)), j});
+          TileMath insideMath{inside, loc};
+          Value tile = order.tileOf(draw[0], insideMath);
+          auto [i, j] = placeOfTile(tiles, tile, insideMath);
+          Value more = arith::CmpIOp::create(inside, loc, arith::CmpIPredicate::slt, draw[0], order.total());
+          ring.send(inside, loc, {insideMath.select(more, i, insideMath.constant(-1)), j});
           scf::ConditionOp::create(inside, loc, more, {i, j});
         },
         [&](OpBuilder &inside, Location loc, ValueRange at) {

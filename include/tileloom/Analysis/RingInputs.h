@@ -62,7 +62,8 @@ public:
 
 private:
   struct Mark {
-    int64_t unit = 1, mostTiles = 3;
+    double unit = 1; ///< what a leaf has to grow by for one more trip; below one behind a multiplication
+    int64_t mostTiles = 3;
     bool tile = false, inner = false, extra = false;
     llvm::SmallVector<int64_t, 2> depths;
   };

@@ -61,3 +61,68 @@ llvm.func @waits(%x: f32, %scratch: !llvm.ptr<3>) {
   %w = ptx.wgmma_wait 0 after(%x, %scratch : !llvm.ptr<3>), %x : f32
   llvm.return
 }
+
+// -----
+
+// Between a fence and a commit all products are one call, which writes some sums while operands of others are still to be read. What is
+// added to a descriptor is added right before the product.
+// CHECK-LABEL: llvm.func @group
+llvm.func @group(%a: i64, %b: i64, %c: f32) {
+  // CHECK: llvm.inline_asm has_side_effects asm_dialect = att "wgmma.fence.sync.aligned;\0A\09
+  // CHECK-SAME: wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3 {$0, $1, $2, $3}, $12, $13, 1, 1, 1;\0A\09
+  // CHECK-SAME: { .reg .b64 a; add.s64 a, $12, 2; .reg .b64 b; add.s64 b, $13, 2; wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3 {$0, $1, $2, $3}, a, b, 1, 1, 1; }\0A\09
+  // CHECK-SAME: wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3 {$4, $5, $6, $7}, $12, $13, 0, 1, 1;\0A\09
+  // CHECK-SAME: wgmma.commit_group.sync.aligned;", "=&f,=&f,=&f,=&f,=&f,=&f,=&f,=&f,0,1,2,3,l,l,~{memory}" %arg2, %arg2, %arg2, %arg2, %arg0, %arg1 :
+  // CHECK: llvm.extractvalue %{{.*}}[0]
+  // CHECK: llvm.extractvalue %{{.*}}[7]
+  // CHECK: "wgmma.wait_group.sync.aligned 0;", "=f,=f,0,1"
+  %two = arith.constant 2 : i64
+  nvvm.wgmma.fence.aligned
+  %d:4 = ptx.wgmma n 8 k 32 e4m3 e4m3 f32 a(%a : i64) b(%b) acc(%c, %c, %c, %c : f32, f32, f32, f32) -> f32, f32, f32, f32
+  %a2 = arith.addi %a, %two : i64
+  %b2 = arith.addi %b, %two : i64
+  %e:4 = ptx.wgmma n 8 k 32 e4m3 e4m3 f32 a(%a2 : i64) b(%b2) acc(%d#0, %d#1, %d#2, %d#3 : f32, f32, f32, f32) -> f32, f32, f32, f32
+  %f:4 = ptx.wgmma n 8 k 32 e4m3 e4m3 f32 a(%a : i64) b(%b) -> f32, f32, f32, f32
+  nvvm.wgmma.commit.group.sync.aligned
+  %w:2 = ptx.wgmma_wait 0, %e#0, %f#3 : f32, f32
+  llvm.return
+}
+
+// -----
+
+// CHECK-LABEL: llvm.func @advance
+llvm.func @advance(%a: i64, %b: i64, %n: i64) {
+  %zero = arith.constant 0 : i64
+  %two = arith.constant 2 : i64
+  // What the loop does not change is computed before it: an operand.
+  // CHECK: scf.for
+  // CHECK: llvm.inline_asm {{.*}} "wgmma.fence.sync.aligned;\0A\09
+  // CHECK-SAME: { .reg .b64 b; add.s64 b, $5, 2; wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3 {$0, $1, $2, $3}, $4, b, 0, 1, 1; }\0A\09
+  // CHECK-SAME: wgmma.commit_group.sync.aligned;", "=f,=f,=f,=f,l,l,~{memory}"
+  scf.for %i = %zero to %n step %two : i64 {
+    %slot = arith.addi %b, %i : i64
+    nvvm.wgmma.fence.aligned
+    %a2 = arith.addi %a, %two : i64
+    %b2 = arith.addi %slot, %two : i64
+    %d:4 = ptx.wgmma n 8 k 32 e4m3 e4m3 f32 a(%a2 : i64) b(%b2) -> f32, f32, f32, f32
+    nvvm.wgmma.commit.group.sync.aligned
+    ptx.wgmma_wait 0
+  }
+  llvm.return
+}
+
+// -----
+
+// A store between, or a sum that something else needs, ends the group.
+// CHECK-LABEL: llvm.func @apart
+llvm.func @apart(%a: i64, %b: i64, %p: !llvm.ptr) {
+  // CHECK: "wgmma.fence.sync.aligned;\0A\09wgmma.mma_async{{.*}};", "=f,=f,=f,=f,l,l,~{memory}"
+  // CHECK: llvm.store
+  // CHECK: "wgmma.mma_async{{.*}};\0A\09wgmma.commit_group.sync.aligned;", "=f,=f,=f,=f,0,1,2,3,l,l,~{memory}"
+  nvvm.wgmma.fence.aligned
+  %d:4 = ptx.wgmma n 8 k 32 e4m3 e4m3 f32 a(%a : i64) b(%b) -> f32, f32, f32, f32
+  llvm.store %a, %p : i64, !llvm.ptr
+  %e:4 = ptx.wgmma n 8 k 32 e4m3 e4m3 f32 a(%a : i64) b(%b) acc(%d#0, %d#1, %d#2, %d#3 : f32, f32, f32, f32) -> f32, f32, f32, f32
+  nvvm.wgmma.commit.group.sync.aligned
+  llvm.return
+}

@@ -60,7 +60,7 @@ func.func @copy(%A: !tile.desc<64x64xf32>, %m: i32) {
 
 // -----
 
-// Where tiles get shorter along a row, the drawing role alone turns what it drew into the number of a tile; the others take that.
+// Where tiles get shorter along a row, the drawing role alone turns what it drew into the number of a tile, and that into its place; the others take that.
 // CHECK-LABEL: func.func @shortest_last
 // CHECK: warp.role @math
 // CHECK-NOT: arith.divui
@@ -71,9 +71,11 @@ func.func @copy(%A: !tile.desc<64x64xf32>, %m: i32) {
 // CHECK: %[[IN:.*]] = arith.cmpi ult, %[[DRAWN]], %[[TOTAL:.*]] :
 // CHECK: %[[TILE:.*]] = arith.select %[[IN]], %{{.*}}, %[[DRAWN]]
 // CHECK: arith.divui %[[TILE]]
-// CHECK: %[[MORE:.*]] = arith.cmpi slt, %[[TILE]], %[[TOTAL]]
+// CHECK: %[[MORE:.*]] = arith.cmpi slt, %[[DRAWN]], %[[TOTAL]]
+// CHECK: %[[ROW:.*]] = arith.select %[[MORE]], %[[I:.*]], %c-1
+// CHECK: nv.scalar_store %[[ROW]]
 // CHECK: nv.scalar_store
-// CHECK: scf.condition(%[[MORE]])
+// CHECK: scf.condition(%[[MORE]]) %[[I]]
 func.func @shortest_last(%A: !tile.desc<64x64xf32>, %m: i32, %n: i32) {
   %c0 = arith.constant 0 : i32
   %b = warp.buffer : !warp.buffer<2 x [64x64xf32]>
