@@ -124,7 +124,7 @@ public:
                   (outside.products > 0 ? outside.products + machine.copyLatency : 0);
     result.turnClocks = turn;
     result.bytes = traffic.through();
-    bool ordered = !reverse && products == 1 && tiles && tiles.getExtents().size() > 1 && !placesAreRead(tiles);
+    bool ordered = !reverse && products == 1 && tiles && tiles.getExtents().size() == 2 && !placesAreRead(tiles);
     TileTime whole{kernel, machine, evaluate, traffic, loops, turn, outside.narrow * piece, lines, raster, split, keep, takesTurns, reverse, ordered};
     if (tiles)
       whole.columns = std::max(evaluate(tiles.getExtents().back()).value_or(1), 1.0);
@@ -332,7 +332,7 @@ private:
       double pieces = double(type.getShape().back()) / columnsOfPiece(type);
       double row = columnsOfPiece(type) * type.getElementTypeBitWidth() / 8.0;
       cost.pieces += pieces;
-      cost.narrow += pieces * std::max(0.0, 64 / row - 1) * 0.7;
+      cost.narrow += pieces * std::max(0.0, 64 / row - 1) * 0.5;
       traffic.add(op, evaluate, false, spreadOf(op, columnsOfPiece(type) * type.getElementTypeBitWidth() / 8));
     } else if (auto gather = dyn_cast<tile::GatherOp>(op)) {
       cost.other += elements(gather.getType()) / 32;
