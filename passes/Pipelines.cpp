@@ -28,6 +28,7 @@ void buildTileStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(tile::createTileCheckCopies());
+  pm.addPass(tile::createTileSwapOperands({options.chip}));
   pm.addPass(tile::createTileJoinProducts());
   pm.addPass(tile::createTileAssignSchedule({options.chip}));
   pm.addPass(tile::createTileSplitLoops());
