@@ -78,7 +78,9 @@ def attention(q, k, v, out=None, *, causal=False, softmax_scale=None, window=Non
     if B * S * H * E:
         stored, result = arrays.boxed_result(out, results["out"])
         q, k, v = (arrays.boxed(value, facts[own]) for own, value in (("q", q), ("k", k), ("v", v)))
-        attention_kernel(q, k, v, stored, lse, *given, tuple(scales.values()), **({"BN": 192 if E <= 128 else 128, **launch} if narrow else launch))
+        if narrow:  # K of a product is a multiple of 32
+            launch = {"BN": 128 if E > 128 else 160 if causal else 192, **launch}
+        attention_kernel(q, k, v, stored, lse, *given, tuple(scales.values()), **launch)
         if result is not out:
             out[...] = result
     return out, lse
