@@ -377,7 +377,8 @@ def Warp_ForEachTileOp : Warp_Op<"for_each_tile", [SingleBlock, NoTerminator, Re
     `group` rows of tiles (a number or a value) together in L2 (`group` = 1: row by row). All roles of a kernel must walk
     the same tiles. `step = replica`: the replicas of the role take the CTA's tiles in turn; rings whose slots belong to
     a skipped tile are skipped with it. With `warp.scheduler = "dynamic"` (in all roles) a CTA draws its next tile from a
-    counter when it is done with one, which evens out tiles that differ in length.
+    counter when it is done with one, which evens out tiles that differ in length. Where tiles get shorter along a row,
+    `warp.hold_back = 4` has the last quarter of each row drawn after the others of many rows: a launch ends evenly.
 
     ```mlir
     warp.for_each_tile (%i, %j) in (%m, %n) group(16) { ... }

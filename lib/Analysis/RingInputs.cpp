@@ -31,6 +31,25 @@ static std::optional<int64_t> constantOf(Value value) {
   return std::nullopt;
 }
 
+/// The buffer and the element in its slots that an access to a scalar means.
+static std::optional<std::pair<Value, int64_t>> elementOf(Value view, Value index) {
+  auto slot = view.getDefiningOp<warp::SlotOp>();
+  warp::AcquireOp origin = slot ? warp::originOf(slot.getToken()) : warp::AcquireOp();
+  auto ring = origin ? origin.getRing().getDefiningOp<warp::RingOp>() : warp::RingOp();
+  std::optional<int64_t> at = constantOf(index);
+  if (!ring || !at)
+    return std::nullopt;
+  return std::make_pair(ring.getBuffer(), *at);
+}
+
+ArrayRef<Value> Inputs::sentTo(Operation *op) const {
+  if (auto load = dyn_cast<nv::ScalarLoadOp>(op))
+    if (auto element = elementOf(load.getView(), load.getIndex()))
+      if (auto found = sent.find(*element); found != sent.end())
+        return found->second;
+  return {};
+}
+
 /// Adds `how` to the mark of a value; returns whether that changed it.
 bool Inputs::merge(Value value, const Mark &how) {
   auto [it, fresh] = marks.try_emplace(value, how);
@@ -126,6 +145,8 @@ void Inputs::mark(Value value, const Mark &how) {
     for (OpOperand &operand : op->getOpOperands())
       mark(operand.get(), operand.getOperandNumber() == 0 ? left : right);
   } else {
+    for (Value value : sentTo(op))
+      mark(value, how);
     for (Value operand : op->getOperands())
       if (operand.getType().isIntOrIndex())
         mark(operand, factor);
@@ -145,6 +166,9 @@ void Inputs::addLeaf(Value value, llvm::StringMap<int32_t> &functions) {
     return;
   } else if (isa<nv::AtomicAddOp, nv::GlobalAtomicOp>(op)) {
     leaf.kind = Leaf::Counter;
+  } else if (!sentTo(op).empty()) {
+    leaf.kind = Leaf::Data;
+    leaf.received = true;
   } else {
     bool tiles = llvm::any_of(op->getOperandTypes(), llvm::IsaPred<ShapedType>);
     leaf.kind = tiles || op->getNumRegions() ? Leaf::Data : Leaf::Function;
@@ -172,6 +196,10 @@ void Inputs::addLeaf(Value value, llvm::StringMap<int32_t> &functions) {
 
 void Inputs::analyze(Operation *root, llvm::function_ref<bool(Operation *)> isRing,
                      llvm::function_ref<int64_t(Operation *)> ringDepth, int64_t tripLimit) {
+  root->walk([&](nv::ScalarStoreOp store) {
+    if (auto element = elementOf(store.getView(), store.getIndex()))
+      sent[*element].push_back(store.getValue());
+  });
   llvm::SmallDenseSet<Value> whileConditions;
   root->walk([&](Operation *op) {
     if (isRing(op)) { // skip counts, stages and phases
@@ -253,6 +281,10 @@ void Inputs::analyze(Operation *root, llvm::function_ref<bool(Operation *)> isRi
   for (auto [value, index] : leafIndex) {
     const Mark &how = marks[value];
     Leaf &leaf = leaves[index];
+    if (leaf.received) {
+      leaf.candidates.assign({0});
+      continue;
+    }
     std::set<int64_t> values(leaf.candidates.begin(), leaf.candidates.end());
     bool loops = how.tile || how.inner;
     if (value.getType().isInteger(1)) {

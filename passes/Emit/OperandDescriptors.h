@@ -1,10 +1,12 @@
 //===- OperandDescriptors.h - Matrix descriptors as values -----------------------*- C++ -*-===//
 //
 // The 64-bit descriptors of one operand of wgmma or tcgen05: the first is put together from a low
-// word (address, leading offset) and a constant high word by a mov that LLVM does not see through;
-// the others add to it. In uniform registers that is one UIADD3.64 each; with the constant in view
-// LLVM folds it into every addition, which costs three instructions (measured: attention's 16
-// products took 40 more instructions than they need).
+// word (address, leading offset) and a constant high word by a mov that LLVM does not see through, and a
+// multiple of the stage is added to it in 64 bits (one UIMAD.WIDE, which ptxas moves before a turn's
+// barrier); the others add to that. In uniform registers that is one UIADD3.64 each; with the constant in
+// view LLVM folds it into every addition, which costs three instructions (measured: attention's 16
+// products took 40 more instructions than they need), and it moves additions out of a loop, where 16 pairs
+// of registers do not fit.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -37,20 +39,18 @@ public:
     if (clusterSizeOf(op) > 1)
       bits = math.bitAnd(bits, 0x3fff);
     mlir::Value low = math.add(bits, constant);
-    for (auto [value, factor] : terms)
-      low = math.add(low, math.mul(value, factor));
     first =
         assemble("mov.b64 $0, {$1, " + std::to_string(static_cast<int32_t>(encoded >> 32)) + "};",
                  "=l,r", low);
+    for (auto [value, factor] : terms)
+      first = mlir::arith::AddIOp::create(builder, loc, first, widened(value, factor));
   }
 
   /// Of the instruction operand `bytes` after the start of the tile, as an operand of an assembly
   /// call.
   mlir::Value at(int64_t bytes) {
-    if (!bytes)
-      return first;
-    return mlir::arith::AddIOp::create(
-        builder, loc, first, mlir::arith::ConstantIntOp::create(builder, loc, bytes / 16, 64));
+    return bytes ? assemble("add.s64 $0, $1, " + std::to_string(bytes / 16) + ";", "=l,l", first, true)
+                 : first;
   }
 
   /// The same as an operand of an intrinsic: LLVM takes descriptors of tcgen05 for addresses and
@@ -62,6 +62,14 @@ public:
   }
 
 private:
+  /// value * factor in 64 bits: with the addition one multiply-add (UIMAD.WIDE).
+  mlir::Value widened(mlir::Value value, int64_t factor) {
+    mlir::Type wide = builder.getI64Type();
+    mlir::Value extended = mlir::arith::ExtUIOp::create(builder, loc, wide, value);
+    return mlir::arith::MulIOp::create(builder, loc, extended,
+                                       mlir::arith::ConstantIntOp::create(builder, loc, factor, 64));
+  }
+
   /// The pointer that `address` starts from. What was added to it since, in units of 16 bytes, goes
   /// to `terms` (value and factor) and `constant`, so that the stage of a slot, which changes in a
   /// loop, is a shift and an addition away from the descriptor and the rest stays outside.
@@ -89,10 +97,10 @@ private:
     return address;
   }
 
-  mlir::Value assemble(llvm::StringRef text, llvm::StringRef constraints, mlir::Value operand) {
+  mlir::Value assemble(llvm::StringRef text, llvm::StringRef constraints, mlir::Value operand, bool stays = false) {
     return mlir::LLVM::InlineAsmOp::create(
                builder, loc, builder.getI64Type(), operand, text, constraints,
-               /*has_side_effects=*/false,
+               /*has_side_effects=*/stays,
                /*is_align_stack=*/false, mlir::LLVM::TailCallKind::None,
                mlir::LLVM::AsmDialectAttr::get(builder.getContext(),
                                                mlir::LLVM::AsmDialect::AD_ATT),

@@ -5,9 +5,10 @@
 // (false once the slot is taken), so that an acquire can only skip the wait for the slot that was
 // peeked at.
 //
-// Each role carries (stage, phase) for every ring that it takes slots of, through loops and
-// branches: trip counts vary from tile to tile, so neither is a function of a loop index. The stage
-// advances by one with wrap, the phase flips on wrap. The first wait on a ring that starts released
+// Each role carries its place in every ring that it takes slots of, through loops and branches: trip
+// counts vary from tile to tile, so that it is no function of a loop index. The place is the number of
+// slots taken, whose bits are stage and phase, or, for a depth that is no power of two, a stage that
+// advances by one with wrap and a phase that flips on wrap. The first wait on a ring that starts released
 // passes: its parity is that of the phase before the first (mbarrier.try_wait.parity with parity 1
 // on a fresh barrier is true, PTX ISA 9.7.13.15.16).
 //
@@ -34,6 +35,7 @@ namespace {
 
 /// A role's place in a ring (or an order, which has no stages).
 struct Place {
+  Value position; // the slots taken so far, where the depth is a power of two
   Value stage, phase;
   Value known; // what the last peek of the next slot found; none in roles that do not peek
 };
@@ -45,6 +47,10 @@ int64_t depthOf(Value ring) {
   auto op = ring.getDefiningOp<RingOp>();
   return op ? op.getBuffer().getType().getDepth() : 1;
 }
+
+/// Whether a role counts the slots that it takes: stage and phase are bits of the count then, two
+/// instructions fewer a turn than a stage that wraps.
+bool isCounted(Value ring) { return depthOf(ring) > 1 && llvm::isPowerOf2_64(depthOf(ring)); }
 
 struct Assigner {
   OpBuilder builder;
@@ -82,9 +88,13 @@ struct Assigner {
   SmallVector<Value> flatten(ArrayRef<Value> rings, Places &places) {
     SmallVector<Value> values;
     for (Value ring : rings) {
-      if (depthOf(ring) > 1)
-        values.push_back(places[ring].stage);
-      values.push_back(places[ring].phase);
+      if (isCounted(ring)) {
+        values.push_back(places[ring].position);
+      } else {
+        if (depthOf(ring) > 1)
+          values.push_back(places[ring].stage);
+        values.push_back(places[ring].phase);
+      }
       if (places[ring].known)
         values.push_back(places[ring].known);
     }
@@ -94,17 +104,41 @@ struct Assigner {
   void unflatten(ArrayRef<Value> rings, ValueRange values, Places &places) {
     size_t next = 0;
     for (Value ring : rings) {
-      if (depthOf(ring) > 1)
-        places[ring].stage = values[next++];
-      places[ring].phase = values[next++];
+      if (isCounted(ring)) {
+        places[ring].position = values[next++];
+      } else {
+        if (depthOf(ring) > 1)
+          places[ring].stage = values[next++];
+        places[ring].phase = values[next++];
+      }
       if (places[ring].known)
         places[ring].known = values[next++];
     }
   }
 
+  /// The stage and phase of `ring` that an operation at the insertion point sees.
+  Place &locate(Location loc, Value ring, Places &places) {
+    Place &place = places[ring];
+    if (!isCounted(ring))
+      return place;
+    int64_t depth = depthOf(ring);
+    auto constant = [&](int64_t value) {
+      return arith::ConstantIntOp::create(builder, loc, value, 32).getResult();
+    };
+    place.stage = arith::AndIOp::create(builder, loc, place.position, constant(depth - 1));
+    Value rounds = arith::ShRUIOp::create(builder, loc, place.position,
+                                          constant(llvm::Log2_64(depth)));
+    place.phase = arith::AndIOp::create(builder, loc, rounds, one);
+    return place;
+  }
+
   void advance(Location loc, Place &place, int64_t depth) {
     if (place.known)
       place.known = unknown;
+    if (place.position) {
+      place.position = arith::AddIOp::create(builder, loc, place.position, one);
+      return;
+    }
     if (depth == 1) {
       place.phase = arith::XOrIOp::create(builder, loc, place.phase, one);
       return;
@@ -122,6 +156,10 @@ struct Assigner {
     Location loc = op.getLoc();
     if (place.known)
       place.known = unknown;
+    if (place.position) {
+      place.position = arith::AddIOp::create(builder, loc, place.position, op.getCount());
+      return;
+    }
     Value end = arith::ConstantIntOp::create(builder, loc, depth, 32);
     Value position = arith::AddIOp::create(builder, loc, place.stage, op.getCount());
     Value rounds = arith::DivUIOp::create(builder, loc, position, end);
@@ -230,7 +268,8 @@ struct Assigner {
   LogicalResult process(Block &block, Places &places) {
     for (Operation &op : llvm::make_early_inc_range(block)) {
       if (auto acquire = dyn_cast<AcquireOp>(op)) {
-        Place &place = places[acquire.getRing()];
+        builder.setInsertionPoint(acquire);
+        Place &place = locate(acquire.getLoc(), acquire.getRing(), places);
         acquire.getStageMutable().assign(place.stage);
         acquire.getPhaseMutable().assign(place.phase);
         if (place.known)
@@ -238,7 +277,8 @@ struct Assigner {
         builder.setInsertionPointAfter(acquire);
         advance(acquire.getLoc(), place, depthOf(acquire.getRing()));
       } else if (auto peek = dyn_cast<PeekOp>(op)) {
-        Place &place = places[peek.getRing()];
+        builder.setInsertionPoint(peek);
+        Place &place = locate(peek.getLoc(), peek.getRing(), places);
         peek.getStageMutable().assign(place.stage);
         peek.getPhaseMutable().assign(place.phase);
         place.known = peek.getAvailable();
@@ -284,7 +324,12 @@ LogicalResult assign(RoleOp role) {
     Value phase = ringOp && ringOp.getReleased() ? assigner.one : assigner.zero;
     if (!ringOp) // an order: the first turn is replica 0's
       phase = assigner.firstReplica(role.getLoc());
-    places.insert({ring, {assigner.zero, phase, isa<PeekOp>(op) ? assigner.unknown : Value()}});
+    Value position;
+    if (isCounted(ring)) // a released ring starts in the phase before the first
+      position = ringOp.getReleased()
+                     ? arith::ConstantIntOp::create(assigner.builder, role.getLoc(), depthOf(ring), 32)
+                     : assigner.zero;
+    places.insert({ring, {position, assigner.zero, phase, isa<PeekOp>(op) ? assigner.unknown : Value()}});
   });
   return assigner.process(role.getBody().front(), places);
 }

@@ -2,12 +2,13 @@
 //
 // In: for_each_tile with `warp.scheduler` = "dynamic" in the roles of a kernel. Out: scf.while
 // loops. A CTA's first tile is its own number; one role (it runs in one thread and copies ahead of
-// the others) draws the next from a counter in global memory and hands the number to the other
-// roles through a ring. It asks for the next tile before it issues this one's copies, so that
-// neither the counter's latency nor the ring's shows.
+// the others) draws the next from a counter in global memory and hands its coordinates to the other
+// roles through a ring; those need no division, and none of the registers that one would keep between
+// tiles. A row of -1 says that there is no further tile. It asks for the next tile before it issues
+// this one's copies, so that neither the counter's latency nor the ring's shows.
 //
-// Tiles start in the order of their numbers, so the order that for_each_tile walks (longest first,
-// for one) is kept, and a CTA with a short tile comes back sooner.
+// Tiles start in the order of their numbers (longest first, for one), or as DrawOrder rearranges them,
+// and a CTA with a short tile comes back sooner.
 //
 // The counter is a workspace of two zeros that the runtime keeps for each stream (docs/recipe.md):
 // the last CTA to finish leaves it as it was.
@@ -15,6 +16,7 @@
 //===--------------------------------------------------------------------------------------===//
 
 #include "dialects/NV/NV.h"
+#include "passes/Warp/DrawOrder.h"
 #include "passes/Warp/Projection.h"
 #include "passes/Warp/TileLoops.h"
 #include "passes/Warp/ValueRing.h"
@@ -45,26 +47,28 @@ class Drawer {
 public:
   Drawer(const ValueRing &ring, Value counter) : ring(ring), counter(counter) {}
 
-  /// Draws tiles and hands their numbers on.
+  /// Draws tiles and hands their coordinates on.
   void draw(ForEachTileOp tiles) {
     OpBuilder builder(tiles);
     TileMath math{builder, tiles.getLoc()};
     Type i32 = builder.getI32Type();
     Value cta = NVVM::BlockIdXOp::create(builder, math.loc, i32, LLVM::ConstantRangeAttr());
     Value ctas = NVVM::GridDimXOp::create(builder, math.loc, i32, LLVM::ConstantRangeAttr());
-    Value total = math.mul(tiles.getM(), tiles.getN());
+    DrawOrder order(tiles, ctas);
     Value one = math.constant(1);
     auto loop = scf::WhileOp::create(
-        builder, math.loc, TypeRange{i32}, ValueRange{cta},
-        [&](OpBuilder &inside, Location loc, ValueRange next) {
-          ring.send(inside, loc, next[0]);
-          Value more =
-              arith::CmpIOp::create(inside, loc, arith::CmpIPredicate::slt, next[0], total);
-          scf::ConditionOp::create(inside, loc, more, next);
+        builder, math.loc, TypeRange{i32, i32}, ValueRange{cta},
+        [&](OpBuilder &inside, Location loc, ValueRange draw) {
+          TileMath math{inside, loc};
+          Value tile = order.tileOf(draw[0], math);
+          auto [i, j] = placeOfTile(tiles, tile, math);
+          Value more = arith::CmpIOp::create(inside, loc, arith::CmpIPredicate::slt, tile, order.total());
+          ring.send(inside, loc, {math.select(more, i, math.constant(-1)), j});
+          scf::ConditionOp::create(inside, loc, more, {i, j});
         },
-        [&](OpBuilder &inside, Location loc, ValueRange tile) {
+        [&](OpBuilder &inside, Location loc, ValueRange at) {
           Value taken = nv::AtomicAddOp::create(inside, loc, i32, counter, place(inside, loc, 0), one);
-          run(tiles, tile[0], inside);
+          runTile(tiles, {at[0], at[1]}, inside);
           Value next = arith::AddIOp::create(inside, loc, taken, ctas);
           scf::YieldOp::create(inside, loc, next);
         });
@@ -73,20 +77,20 @@ public:
     tiles.erase();
   }
 
-  /// Takes the numbers that the drawing role hands on.
+  /// Takes the coordinates that the drawing role hands on.
   void follow(ForEachTileOp tiles) {
     OpBuilder builder(tiles);
-    TileMath math{builder, tiles.getLoc()};
-    Value total = math.mul(tiles.getM(), tiles.getN());
+    Type i32 = builder.getI32Type();
     scf::WhileOp::create(
-        builder, math.loc, TypeRange{builder.getI32Type()}, ValueRange(),
+        builder, tiles.getLoc(), TypeRange{i32, i32}, ValueRange(),
         [&](OpBuilder &inside, Location loc, ValueRange) {
-          Value tile = ring.receive(inside, loc);
-          Value more = arith::CmpIOp::create(inside, loc, arith::CmpIPredicate::slt, tile, total);
-          scf::ConditionOp::create(inside, loc, more, tile);
+          SmallVector<Value> at = ring.receive(inside, loc, 2);
+          Value none = arith::ConstantIntOp::create(inside, loc, 0, 32);
+          Value more = arith::CmpIOp::create(inside, loc, arith::CmpIPredicate::sge, at[0], none);
+          scf::ConditionOp::create(inside, loc, more, at);
         },
-        [&](OpBuilder &inside, Location loc, ValueRange tile) {
-          run(tiles, tile[0], inside);
+        [&](OpBuilder &inside, Location loc, ValueRange at) {
+          runTile(tiles, {at[0], at[1]}, inside);
           scf::YieldOp::create(inside, loc);
         });
     tiles.erase();
@@ -95,14 +99,6 @@ public:
 private:
   static Value place(OpBuilder &builder, Location loc, int64_t index) {
     return arith::ConstantIntOp::create(builder, loc, index, 64);
-  }
-
-  /// The body for one tile, at the builder's place.
-  static void run(ForEachTileOp tiles, Value tile, OpBuilder &builder) {
-    TileMath math{builder, tiles.getLoc()};
-    placeTile(tiles, tile, math);
-    builder.getInsertionBlock()->getOperations().splice(builder.getInsertionPoint(),
-                                                        tiles.getBody().front().getOperations());
   }
 
   /// The last CTA leaves the counter as it was. All others have drawn their last number: a CTA adds
@@ -130,6 +126,14 @@ private:
 LogicalResult tileloom::drawTiles(SpecializeOp kernel) {
   SmallVector<ForEachTileOp> loops;
   kernel.walk([&](ForEachTileOp loop) { loops.push_back(loop); });
+  for (ForEachTileOp loop : loops)
+    if (Attribute held = loop->getAttr(holdBackAttrName)) {
+      auto share = dyn_cast<IntegerAttr>(held);
+      if (!share || share.getInt() < 2)
+        return loop.emitOpError("warp.hold_back: expected a number of at least 2, found ") << held;
+      if (!isDynamic(loop))
+        return loop.emitOpError("warp.hold_back: expected warp.scheduler = \"dynamic\" beside it");
+    }
   if (llvm::none_of(loops, isDynamic))
     return success();
   auto function = kernel->getParentOfType<FunctionOpInterface>();
@@ -155,7 +159,7 @@ LogicalResult tileloom::drawTiles(SpecializeOp kernel) {
            << launch.getCluster();
   if (!drawing)
     return kernel.emitOpError("warp.scheduler = \"dynamic\": expected a role of one thread that "
-                              "copies tiles (nv.tma.load), found none to draw their numbers");
+                              "copies tiles (nv.tma.load), found none to draw them");
 
   OpBuilder builder(kernel);
   unsigned index = function.getNumArguments();
@@ -164,7 +168,8 @@ LogicalResult tileloom::drawTiles(SpecializeOp kernel) {
        builder.getNamedAttr(workspaceAttrName, builder.getI64IntegerAttr(8))});
   if (failed(function.insertArgument(index, builder.getI64Type(), attributes, kernel.getLoc())))
     return failure();
-  ValueRing ring(builder, kernel.getLoc(), builder.getI32Type(), "tile_number");
+  // One slot: what is drawn early cannot go to another CTA any more, when the last tiles are dealt.
+  ValueRing ring(builder, kernel.getLoc(), builder.getI32Type(), "tile_place", 1);
   Drawer drawer(ring, function.getArgument(index));
   for (ForEachTileOp loop : loops) {
     prepareTileLoop(loop);

@@ -125,10 +125,8 @@ LogicalResult expand(ForEachTileOp tileLoop) {
   }
 
   auto loop = scf::ForOp::create(builder, loc, start, total, step);
-  builder.setInsertionPointToStart(loop.getBody());
-  placeTile(tileLoop, loop.getInductionVar(), math);
-  Block &body = tileLoop.getBody().front();
-  loop.getBody()->getOperations().splice(std::prev(loop.getBody()->end()), body.getOperations());
+  builder.setInsertionPoint(loop.getBody()->getTerminator());
+  runTile(tileLoop, placeOfTile(tileLoop, loop.getInductionVar(), math), builder);
   builder.setInsertionPoint(loop.getBody()->getTerminator());
   for (auto [ring, count] : skipped)
     SkipOp::create(builder, loc, ring, math.mul(count, math.constant(role.getReplicas() - 1)));

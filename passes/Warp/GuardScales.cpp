@@ -46,14 +46,32 @@ Value chosen(Value value) {
   return value;
 }
 
-/// A value carried by the loop that is next the maximum or minimum of itself and something else.
+/// Whether a value is an argument of the loop, moved by what does not change in it: a threshold.
+bool isThreshold(scf::ForOp loop, Value value, BlockArgument argument) {
+  if (value == argument)
+    return true;
+  Operation *def = value.getDefiningOp();
+  if (!isa_and_nonnull<arith::AddFOp, arith::SubFOp>(def))
+    return false;
+  return (def->getOperand(0) == argument && loop.isDefinedOutsideOfLoop(def->getOperand(1))) ||
+         (def->getOperand(1) == argument && loop.isDefinedOutsideOfLoop(def->getOperand(0)));
+}
+
+/// A value carried by the loop that is next the maximum or minimum of itself and something else, or
+/// something else where that is beyond a threshold.
 bool isExtremum(scf::ForOp loop, BlockArgument argument, Value next) {
   if (argument.getArgNumber() == 0 || loop.getYieldedValues()[argument.getArgNumber() - 1] != next)
     return false;
   Operation *def = next.getDefiningOp();
-  return isa_and_nonnull<arith::MaxNumFOp, arith::MaximumFOp, arith::MinNumFOp, arith::MinimumFOp>(
-             def) &&
-         llvm::is_contained(def->getOperands(), argument);
+  if (isa_and_nonnull<arith::MaxNumFOp, arith::MaximumFOp, arith::MinNumFOp, arith::MinimumFOp>(def))
+    return llvm::is_contained(def->getOperands(), argument);
+  auto select = dyn_cast_or_null<arith::SelectOp>(def);
+  auto compare = select ? select.getCondition().getDefiningOp<arith::CmpFOp>() : arith::CmpFOp();
+  if (!compare || select.getFalseValue() != argument)
+    return false;
+  Value other = select.getTrueValue();
+  return (compare.getLhs() == other && isThreshold(loop, compare.getRhs(), argument)) ||
+         (compare.getRhs() == other && isThreshold(loop, compare.getLhs(), argument));
 }
 
 /// What an expression is once the extremum has stopped to change: zero, one, or something else.

@@ -47,10 +47,12 @@ def WarpSliceResults : Pass<"warp-slice-results"> {
   let summary = "Work on results in slices of columns";
   let description = [{
     What is computed element by element from the sum of a product, until it is stored or reduced, is computed a slice of columns after the
-    other.
+    other. Large tiles are stored through pointers in slices, too.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
-  let options = [Option<"registers", "registers", "int64_t", "32", "Registers of a thread that a slice of 32-bit elements takes">];
+  let options = [
+    Option<"registers", "registers", "int64_t", "32", "Registers of a thread that a slice of 32-bit elements takes">,
+    Option<"stored", "stored", "int64_t", "128", "Elements of a thread that one store through pointers writes">];
 }
 
 def WarpSliceColumns : Pass<"warp-slice-columns"> {

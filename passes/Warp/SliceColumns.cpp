@@ -91,12 +91,12 @@ public:
   }
 
 private:
-  /// Equal slices of a multiple of 16 columns: of packed bf16 that is one tcgen05.st of x8.
+  /// As few slices as fit the registers, about equal, of a multiple of 16 columns: of packed bf16 that is one
+  /// tcgen05.st of x8. The last one may be narrower.
   int64_t columnsOfSlice(RankedTensorType type) const {
     int64_t columns = type.getDimSize(1);
-    while (type.getDimSize(0) * columns > sliceRegisters * threads && columns % 32 == 0)
-      columns /= 2;
-    return columns;
+    int64_t slices = llvm::divideCeil(type.getDimSize(0) * columns, sliceRegisters * threads);
+    return std::min<int64_t>(columns, llvm::alignTo(llvm::divideCeil(columns, slices), 16));
   }
 
   void collect(Value value, Group &group) const {
@@ -262,7 +262,7 @@ private:
     SmallVector<Value> results(group.sinks.size());
     int64_t columns = cast<RankedTensorType>(valueOf(place).getType()).getDimSize(1);
     for (int64_t column = 0; column < columns; column += group.columns) {
-      ColumnPiece piece(builder, column, group.columns);
+      ColumnPiece piece(builder, column, std::min(group.columns, columns - column));
       for (nv::TmemLoadOp load : kept)
         piece.keep(load);
       SmallVector<Value> values;

@@ -7,7 +7,8 @@
 //
 // Slices are computed where they are used. A store takes them put together (nv.concat), a choice of
 // registers; reductions combine those of the slices. What is read from memory stays whole, as it has to
-// be read before the stores.
+// be read before the stores. A store through pointers of more than `stored` elements of a thread becomes
+// one for each slice: the elements go to other threads and arrive one in a register.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -38,6 +39,8 @@ namespace {
 
 /// Columns of an accumulator that lie side by side in the registers of a thread.
 constexpr int64_t columnUnit = 8;
+/// Elements of a thread that one store through pointers writes.
+constexpr int64_t storedAtOnce = 64;
 
 bool isElementwise(Operation *op) {
   return op && OpTrait::hasElementwiseMappableTraits(op) && op->getNumResults() == 1 && isPure(op) &&
@@ -54,10 +57,16 @@ bool isSum(Value value) {
   return isa_and_nonnull<nv::WgmmaOp, nv::WgmmaWaitOp, nv::TmemLoadOp, nv::SumPartialsOp>(value.getDefiningOp());
 }
 
+/// Whether a value is computed from sums element by element, here or in a block around.
+bool isOfSum(Value value) {
+  Operation *def = value.getDefiningOp();
+  return isSum(value) || ((isElementwise(def) || isa_and_nonnull<nv::ConcatOp>(def)) && llvm::any_of(def->getOperands(), isOfSum));
+}
+
 class Slicer {
 public:
-  Slicer(Block &block, int64_t threads, int64_t registers)
-      : block(block), threads(threads), registers(registers) {}
+  Slicer(Block &block, int64_t threads, int64_t registers, int64_t stored)
+      : block(block), threads(threads), registers(registers), stored(stored) {}
 
   void run() {
     SmallVector<Operation *> sinks;
@@ -66,6 +75,9 @@ public:
         sinks.push_back(&op);
     for (Operation *sink : sinks)
       rewrite(sink);
+    for (Operation &op : llvm::make_early_inc_range(block))
+      if (auto store = dyn_cast<nv::GlobalStoreOp>(op))
+        split(store);
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
       if (op.use_empty() && (isElementwise(&op) || isa<nv::ExtractOp, nv::BroadcastOp>(op)))
         op.erase();
@@ -117,7 +129,7 @@ private:
       return;
     OpBuilder builder(sink);
     auto reduce = dyn_cast<nv::ReduceOp>(sink);
-    if (reduce && !canCombine(reduce))
+    if (reduce && (!canCombine(reduce) || isNeededWhole(whole)))
       return;
     SmallVector<Value> slices;
     for (int64_t column = 0; column < type.getDimSize(1); column += columns) {
@@ -145,6 +157,33 @@ private:
       return sink->setOperand(0, result);
     reduce.getResult().replaceAllUsesWith(result);
     reduce.erase();
+  }
+
+  /// Whether something else than stores and reductions takes a value, or what is computed from it: there
+  /// is a whole tile then, and slices would only compute it again.
+  bool isNeededWhole(Value value) {
+    return llvm::any_of(value.getUsers(), [&](Operation *user) {
+      if (isa<StoreOp, nv::GlobalStoreOp, nv::ReduceOp>(user))
+        return false;
+      bool step = user->getBlock() == &block && (isElementwise(user) || isa<nv::ExtractOp>(user));
+      return !step || isNeededWhole(user->getResult(0));
+    });
+  }
+
+  void split(nv::GlobalStoreOp store) {
+    auto type = dyn_cast<RankedTensorType>(store.getValue().getType());
+    if (!type || type.getRank() != 2 || type.getNumElements() <= stored * threads || !isOfSum(store.getValue()))
+      return;
+    // A power of two: lanes along the columns divide it.
+    int64_t columns = std::max<int64_t>(llvm::bit_floor(uint64_t(storedAtOnce * threads / type.getDimSize(0))), columnUnit);
+    OpBuilder builder(store);
+    for (int64_t column = 0; column < type.getDimSize(1); column += columns) {
+      int64_t own = std::min(columns, type.getDimSize(1) - column);
+      Value mask = store.getMask() ? of(builder, store.getMask(), column, own) : Value();
+      nv::GlobalStoreOp::create(builder, store.getLoc(), of(builder, store.getValue(), column, own), store.getPointer(),
+                                of(builder, store.getOffset(), column, own), mask, store.getCacheAttr());
+    }
+    store.erase();
   }
 
   /// Partial results of 16 bits would be rounded twice.
@@ -220,7 +259,7 @@ private:
   }
 
   Block &block;
-  int64_t threads, registers;
+  int64_t threads, registers, stored;
   std::map<std::tuple<void *, int64_t, int64_t>, Value> known;
 };
 
@@ -230,9 +269,12 @@ struct SliceResults : tileloom::warp::impl::WarpSliceResultsBase<SliceResults> {
   void runOnOperation() override {
     getOperation()->walk([&](RoleOp role) {
       llvm::SetVector<Block *> blocks;
-      role.walk([&](StoreOp store) { blocks.insert(store->getBlock()); });
+      role.walk([&](Operation *op) {
+        if (isa<StoreOp, nv::GlobalStoreOp>(op))
+          blocks.insert(op->getBlock());
+      });
       for (Block *block : blocks)
-        Slicer(*block, 32 * role.getWarps(), registers).run();
+        Slicer(*block, 32 * role.getWarps(), registers, stored).run();
     });
   }
 };

@@ -38,6 +38,10 @@ using namespace tileloom::warp;
 
 namespace {
 
+/// Of a row of tiles that get shorter, the part that is drawn last: it has a sixteenth of the work, and of
+/// what all of it reads a quarter, which L2 holds.
+constexpr int64_t heldBackShare = 4;
+
 /// How tiles fall to the CTAs.
 struct TileOrder {
   int64_t raster;
@@ -75,7 +79,7 @@ private:
     auto crossing = rings.find(op);
     if (crossing != rings.end() && slice.receives(op)) {
       for (auto [result, ring] : llvm::zip(op->getResults(), crossing->second))
-        mapping.map(result, ring.receive(builder, op->getLoc()));
+        mapping.map(result, ring.receive(builder, op->getLoc()).front());
       return;
     }
     Operation *clone = builder.clone(*op, mapping);
@@ -208,6 +212,8 @@ private:
     state.addAttribute("group", builder.getI64IntegerAttr(order.raster));
     if (order.dynamic)
       state.addAttribute(schedulerAttrName, builder.getStringAttr("dynamic"));
+    if (order.dynamic && order.reverse && extents.size() > 1)
+      state.addAttribute(holdBackAttrName, builder.getI64IntegerAttr(heldBackShare));
     Region *region = state.addRegion();
     region->emplaceBlock();
     region->addArgument(builder.getI32Type(), loc);

@@ -48,7 +48,7 @@ void tileloom::prepareTileLoop(ForEachTileOp loop) {
     recordTiles(loop, function);
 }
 
-void tileloom::placeTile(ForEachTileOp tileLoop, Value tile, TileMath &math) {
+std::pair<Value, Value> tileloom::placeOfTile(ForEachTileOp tileLoop, Value tile, TileMath &math) {
   Value i, j;
   if (!tileLoop.getGroupSize() && tileLoop.getGroup() == 1) {
     i = math.divu(tile, tileLoop.getN());
@@ -66,7 +66,12 @@ void tileloom::placeTile(ForEachTileOp tileLoop, Value tile, TileMath &math) {
     j = math.divu(rest, rows);
     i = math.add(first, math.sub(rest, math.mul(j, rows)));
   }
+  return {i, j};
+}
+
+void tileloom::runTile(ForEachTileOp tileLoop, std::pair<Value, Value> place, OpBuilder &builder) {
   Block &body = tileLoop.getBody().front();
-  body.getArgument(0).replaceAllUsesWith(i);
-  body.getArgument(1).replaceAllUsesWith(j);
+  body.getArgument(0).replaceAllUsesWith(place.first);
+  body.getArgument(1).replaceAllUsesWith(place.second);
+  builder.getInsertionBlock()->getOperations().splice(builder.getInsertionPoint(), body.getOperations());
 }

@@ -36,8 +36,17 @@ struct TileMath {
   mlir::Value notAbove(mlir::Value a, mlir::Value b) {
     return mlir::arith::CmpIOp::create(builder, loc, mlir::arith::CmpIPredicate::ule, a, b);
   }
+  mlir::Value below(mlir::Value a, mlir::Value b) {
+    return mlir::arith::CmpIOp::create(builder, loc, mlir::arith::CmpIPredicate::ult, a, b);
+  }
+  mlir::Value isEqual(mlir::Value a, mlir::Value b) {
+    return mlir::arith::CmpIOp::create(builder, loc, mlir::arith::CmpIPredicate::eq, a, b);
+  }
   mlir::Value select(mlir::Value condition, mlir::Value a, mlir::Value b) {
     return mlir::arith::SelectOp::create(builder, loc, condition, a, b);
+  }
+  mlir::Value minu(mlir::Value a, mlir::Value b) {
+    return mlir::arith::MinUIOp::create(builder, loc, a, b);
   }
   mlir::Value maxs(mlir::Value a, mlir::Value b) {
     return mlir::arith::MaxSIOp::create(builder, loc, a, b);
@@ -47,9 +56,11 @@ struct TileMath {
 /// Moves what is the same for all tiles out of the body, and records the extents for the host.
 void prepareTileLoop(warp::ForEachTileOp loop);
 
-/// Replaces the coordinates in the loop's body by those of tile number `tile`, computed where `math`
-/// builds: `group` rows of tiles share B in L2.
-void placeTile(warp::ForEachTileOp loop, mlir::Value tile, TileMath &math);
+/// The coordinates of tile number `tile`, computed where `math` builds: `group` rows of tiles share B in L2.
+std::pair<mlir::Value, mlir::Value> placeOfTile(warp::ForEachTileOp loop, mlir::Value tile, TileMath &math);
+
+/// Moves the loop's body to where the builder stands, for the tile at `place`.
+void runTile(warp::ForEachTileOp loop, std::pair<mlir::Value, mlir::Value> place, mlir::OpBuilder &builder);
 
 /// Expands the tile loops of a kernel whose CTAs draw tiles from a counter; others stay.
 mlir::LogicalResult drawTiles(warp::SpecializeOp kernel);

@@ -1,4 +1,4 @@
-//===- ValueRing.cpp - A ring for one scalar ----------------------------------------------===//
+//===- ValueRing.cpp - A ring for scalars ------------------------------------------------===//
 
 #include "passes/Warp/ValueRing.h"
 
@@ -34,10 +34,10 @@ bool tileloom::isValueBuffer(BufferType type) {
              slotBits;
 }
 
-ValueRing::ValueRing(OpBuilder &builder, Location loc, Type type, StringRef name)
+ValueRing::ValueRing(OpBuilder &builder, Location loc, Type type, StringRef name, int64_t slots)
     : type(type), stored(storedType(type)) {
   auto view = RankedTensorType::get({slotBits / stored.getIntOrFloatBitWidth()}, stored);
-  auto bufferType = BufferType::get(builder.getContext(), 2, {view}, Space::Smem);
+  auto bufferType = BufferType::get(builder.getContext(), slots, {view}, Space::Smem);
   auto buffer = BufferOp::create(builder, loc, bufferType, /*per_replica=*/false);
   auto ringType = RingType::get(builder.getContext());
   auto freeOp = RingOp::create(builder, loc, ringType, buffer, true, Scope::Cta);
@@ -56,27 +56,39 @@ Value ValueRing::slot(OpBuilder &builder, Location loc, Value token) const {
   return SlotOp::create(builder, loc, TypeRange{view}, token).getViews()[0];
 }
 
-void ValueRing::send(OpBuilder &builder, Location loc, Value value) const {
-  if (type.isIndex())
-    value = arith::IndexCastOp::create(builder, loc, stored, value);
-  else if (type != stored)
-    value = arith::ExtUIOp::create(builder, loc, stored, value);
+void ValueRing::send(OpBuilder &builder, Location loc, ValueRange values) const {
+  assert(values.size() * stored.getIntOrFloatBitWidth() <= slotBits && "the values fit a slot");
+  SmallVector<Value> sent;
+  for (Value value : values) {
+    if (type.isIndex())
+      value = arith::IndexCastOp::create(builder, loc, stored, value);
+    else if (type != stored)
+      value = arith::ExtUIOp::create(builder, loc, stored, value);
+    sent.push_back(value);
+  }
   Value token = AcquireOp::create(builder, loc, free);
   Value view = slot(builder, loc, token);
-  Value zero = arith::ConstantIntOp::create(builder, loc, 0, 32);
-  nv::ScalarStoreOp::create(builder, loc, value, view, zero);
+  for (auto [index, value] : llvm::enumerate(sent)) {
+    Value place = arith::ConstantIntOp::create(builder, loc, index, 32);
+    nv::ScalarStoreOp::create(builder, loc, value, view, place);
+  }
   ReleaseOp::create(builder, loc, token, ready, ReleaseKind::Generic);
 }
 
-Value ValueRing::receive(OpBuilder &builder, Location loc) const {
+SmallVector<Value> ValueRing::receive(OpBuilder &builder, Location loc, unsigned count) const {
   Value token = AcquireOp::create(builder, loc, ready);
   Value view = slot(builder, loc, token);
-  Value zero = arith::ConstantIntOp::create(builder, loc, 0, 32);
-  Value value = nv::ScalarLoadOp::create(builder, loc, stored, view, zero);
+  SmallVector<Value> values;
+  for (unsigned index = 0; index < count; ++index) {
+    Value place = arith::ConstantIntOp::create(builder, loc, index, 32);
+    values.push_back(nv::ScalarLoadOp::create(builder, loc, stored, view, place));
+  }
   ReleaseOp::create(builder, loc, token, free, ReleaseKind::Generic);
-  if (type.isIndex())
-    return arith::IndexCastOp::create(builder, loc, type, value);
-  if (type != stored)
-    return arith::TruncIOp::create(builder, loc, type, value);
-  return value;
+  for (Value &value : values) {
+    if (type.isIndex())
+      value = arith::IndexCastOp::create(builder, loc, type, value);
+    else if (type != stored)
+      value = arith::TruncIOp::create(builder, loc, type, value);
+  }
+  return values;
 }

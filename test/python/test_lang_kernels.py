@@ -195,3 +195,33 @@ def test_grouped_masked():
         if count:
             assert error(out[e, :count], a[e, :count].astype(np.float64) @ b[e].astype(np.float64).T) < 4e-3
         assert (out[e, count:].astype(np.float32) == 7).all()
+
+
+@pytest.mark.parametrize("target", ["sm_90a", "sm_100a"])
+@pytest.mark.parametrize("k", [0, 72])
+def test_grouped_masked_in_wide_tiles(target, k):
+    """Tiles of more registers than one store through pointers takes, which the last rows of a group go through."""
+    rng = np.random.default_rng(8)
+    a, b = rng.standard_normal((3, 200, k)).astype(BF16), rng.standard_normal((3, 301, k)).astype(BF16)
+    counts = np.array([200, 0, 33], np.int32)
+    out, outer, inside = guarded((3, 200, 301))
+    kernels.grouped_gemm_masked(a, b, counts, out, BM=128, BN=208, BK=64, schedule={"replicas": 1}, target=target)
+    for e, count in enumerate(counts):
+        assert np.linalg.norm(out[e, :count] - a[e, :count].astype(np.float64) @ b[e].astype(np.float64).T) <= 4e-3 * np.linalg.norm(out[e, :count].astype(float))
+        assert (out[e, count:].astype(np.float32) == 7).all()
+    outer[inside] = 7
+    assert (outer == 7).all()
+
+
+@pytest.mark.parametrize("target", ["sm_90a", "sm_100a"])
+@pytest.mark.parametrize("keys", [1, 161, 400])
+def test_attention_in_tiles_of_160_keys(target, keys):
+    """The scores of a row take more registers than are kept, in slices that are no power of two."""
+    rng = np.random.default_rng(keys)
+    q, k, v = (rng.standard_normal((1, rows, 2, 64)).astype(BF16) for rows in (200, keys, keys))
+    o, lse = np.full_like(q, np.nan), np.full((1, 2, 200), np.nan, np.float32)
+    kernels.attention(q, k, v, o, causal=True, lse=lse, BM=128, BN=160, target=target)
+    wanted, wanted_lse = attention_in_fp64(q, k, v, True, 1 / 8)
+    assert error(o, wanted) < 5e-3
+    seen = np.isfinite(wanted_lse)
+    assert error(lse[seen], wanted_lse[seen]) < 1e-4 and np.isinf(lse[~seen]).all()

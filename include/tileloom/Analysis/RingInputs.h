@@ -32,6 +32,7 @@ struct Leaf {
   Kind kind;
   mlir::Value value; ///< a representative, for messages
   bool decidesWhile = false;
+  bool received = false; ///< read from a slot that the program writes: the trace knows the value
   llvm::SmallVector<int64_t> candidates;
 };
 
@@ -68,10 +69,13 @@ private:
   llvm::DenseMap<mlir::Value, Mark> marks;
   llvm::DenseMap<mlir::Value, int32_t> leafIndex;
   llvm::SmallVector<Leaf> leaves;
+  /// What is written to an element of a buffer.
+  llvm::DenseMap<std::pair<mlir::Value, int64_t>, llvm::SmallVector<mlir::Value, 1>> sent;
   bool constantTripsExceedLimit = false;
 
   void mark(mlir::Value value, const Mark &how);
   bool merge(mlir::Value value, const Mark &how);
+  llvm::ArrayRef<mlir::Value> sentTo(mlir::Operation *load) const;
   void addLeaf(mlir::Value value, llvm::StringMap<int32_t> &functions);
 };
 

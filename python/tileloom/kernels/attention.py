@@ -10,7 +10,8 @@ from .online_softmax import attend, dense, finish, key_tiles, logarithm
 @tl.jit(candidates={"BM": (128, 192), "BN": (128, 160, 112, 96, 64)})
 def attention_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, scale, CAUSAL: tl.constexpr, left=None, right=None, chunk=None, sinks=None,
                      softcap=None, score_mod: tl.constexpr = None, mask_mod: tl.constexpr = None, arguments=(), DK: tl.constexpr = 128,
-                     DV: tl.constexpr = 128, scales=(None, None, None), BM: tl.constexpr = tl.auto, BN: tl.constexpr = tl.auto):
+                     DV: tl.constexpr = 128, THRESHOLD: tl.constexpr = 0.0, scales=(None, None, None), BM: tl.constexpr = tl.auto,
+                     BN: tl.constexpr = tl.auto):
     """q [B, S, H, D]; k [B, T, G, D], v [B, T, G, E], H a multiple of G; o [B, S, H, E]; lse [B, H, S], float32; scale > 0
     includes log2(e). DK, DV: D and E, or more, where tiles have columns of zeros. scales: [B, G] for q, k, v. The rest: online_softmax.py."""
     B, S, H = q.shape[:3]
@@ -24,7 +25,7 @@ def attention_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, scale,
         for factor in scales[:2]:
             if factor is not None:
                 own = own * tl.load(factor + b * G + g)
-        sums = attend(q.load([b, m, h, 0], [BM, DK]), k, v, ((b, g),) * 2, dense, dense, rows, key_tiles(m, m + BM, band, BN), band, own, mods, DV, BN)
+        sums = attend(q.load([b, m, h, 0], [BM, DK]), k, v, ((b, g),) * 2, dense, dense, rows, key_tiles(m, m + BM, band, BN), band, own, mods, DV, BN, THRESHOLD)
         out, rest = finish(sums, None if sinks is None else tl.load(sinks + h).to(tl.float32))
         if scales[2] is not None:
             out = out * tl.load(scales[2] + b * G + g)
@@ -34,7 +35,7 @@ def attention_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, scale,
 
 
 def attention(q, k, v, out=None, *, causal=False, softmax_scale=None, window=None, attention_chunk=None, softcap=None, sinks=None, score_mod=None,
-              mask_mod=None, mod_arguments=(), q_descale=None, k_descale=None, v_descale=None, lse=None, **launch):
+              mask_mod=None, mod_arguments=(), q_descale=None, k_descale=None, v_descale=None, rescale_threshold=None, lse=None, **launch):
     """q [B, S, H, D], k [B, T, G, D], v [B, T, G, E] in float16, bfloat16 or float8_e4m3fn, H a multiple of G, D and E up to 256; any S and T. Gives
     (out, lse): out [B, S, H, E], lse [B, H, S] in float32 (natural logarithm). A row that sees no key gives zeros and -inf. Tensors whose rows do not
     start at multiples of 16 bytes go through a padded copy.
@@ -51,6 +52,8 @@ def attention(q, k, v, out=None, *, causal=False, softmax_scale=None, window=Non
     mask_mod         a @tl.jit function (b, h, i, n, *mod_arguments) -> whether query i sees key n, beside the other masks
     mod_arguments    numbers, and tensors, which arrive as pointers
     q_descale, k_descale, v_descale  [B, G], float32: factors of the elements of q, k and v; out is bfloat16 then, by default
+    rescale_threshold  sums are rescaled where a row's largest score has grown by more than this many powers of two since the last time; 0: by anything.
+                     By default 8 for 16-bit tensors whose E is above 64, where that is faster, else 0
     launch: BM, BN, schedule, stream, target."""
     name = "attention"
     facts = {own: arrays.facts_of(value, name, own) for own, value in (("q", q), ("k", k), ("v", v))}
@@ -60,7 +63,8 @@ def attention(q, k, v, out=None, *, causal=False, softmax_scale=None, window=Non
     B, S, T = facts["q"].shape[0], facts["q"].shape[1], facts["k"].shape[1]
     arrays.require_shape(facts["k"], (B, T, G, D), name, "k", "by the shapes of 'q' and 'k'")
     arrays.require_shape(facts["v"], (B, T, G, E), name, "v", "by the shapes of 'q' and 'k'")
-    given = options(name, facts["q"], H, D, E, causal, softmax_scale, window, attention_chunk, softcap, sinks, score_mod, mask_mod, mod_arguments)
+    given = options(name, facts["q"], H, D, E, causal, softmax_scale, window, attention_chunk, softcap, sinks, score_mod, mask_mod, mod_arguments,
+                    rescale_threshold)
     narrow = facts["q"].dtype.is_fp8()
     scales = {"q_descale": q_descale, "k_descale": k_descale, "v_descale": v_descale}
     for own, value in scales.items():

@@ -27,7 +27,8 @@ def checked(name, facts, kv=("k", "v"), types=arrays.HALF):
     return D, E, H, G
 
 
-def options(name, q, H, D, E, causal, softmax_scale, window, attention_chunk, softcap, sinks, score_mod, mask_mod, mod_arguments):
+def options(name, q, H, D, E, causal, softmax_scale, window, attention_chunk, softcap, sinks, score_mod, mask_mod, mod_arguments,
+            rescale_threshold):
     """Arguments of a kernel from `scale` to DV."""
     scale = 1 / math.sqrt(D) if softmax_scale is None else softmax_scale
     arrays.require(_is_number(scale) and scale > 0 and math.isfinite(scale), name, "softmax_scale", f"is {scale!r}", "a number above 0")
@@ -51,7 +52,14 @@ def options(name, q, H, D, E, causal, softmax_scale, window, attention_chunk, so
                        "a function with @tl.jit, or None")
     arrays.require(isinstance(mod_arguments, (tuple, list)), name, "mod_arguments", f"is of type {type(mod_arguments).__name__}", "a tuple")
     arrays.require(not mod_arguments or score_mod is not None or mask_mod is not None, name, "mod_arguments", "is given alone", "score_mod or mask_mod too")
-    return (scale * math.log2(math.e), causal, left, right, attention_chunk, sinks, softcap, score_mod, mask_mod, tuple(mod_arguments), width(D), width(E))
+    narrow = q.dtype.is_fp8()
+    if rescale_threshold is None:
+        rescale_threshold = 0 if narrow or E <= 64 else 8  # narrow sums are scaled without a vote
+    most = 0 if narrow else 15  # of what p is rounded to: 448 with a factor of 2^8, 65504
+    arrays.require(_is_number(rescale_threshold) and 0 <= rescale_threshold <= most, name, "rescale_threshold", f"is {rescale_threshold!r}",
+                   f"a number from 0 to {most} for {q.dtype}, or None")
+    return (scale * math.log2(math.e), causal, left, right, attention_chunk, sinks, softcap, score_mod, mask_mod, tuple(mod_arguments), width(D), width(E),
+            float(rescale_threshold))
 
 
 def launch_options(launch):

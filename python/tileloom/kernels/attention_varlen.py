@@ -11,7 +11,8 @@ from .sequences import load_rows, sequence, store_rows
 @tl.jit(candidates={"BM": (128, 192), "BN": (128, 160, 112, 96, 64)})
 def varlen_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, starts_q, starts_k, used_q, used_k, batch, steps, longest, most, scale,
                   CAUSAL: tl.constexpr, left=None, right=None, chunk=None, sinks=None, softcap=None, score_mod: tl.constexpr = None,
-                  mask_mod: tl.constexpr = None, arguments=(), DK: tl.constexpr = 128, DV: tl.constexpr = 128, BM: tl.constexpr = tl.auto, BN: tl.constexpr = tl.auto):
+                  mask_mod: tl.constexpr = None, arguments=(), DK: tl.constexpr = 128, DV: tl.constexpr = 128, THRESHOLD: tl.constexpr = 0.0,
+                  BM: tl.constexpr = tl.auto, BN: tl.constexpr = tl.auto):
     """As attention_kernel, for `batch` sequences of at most `longest` queries and `most` keys. steps: of q, k, v, o, the rows from batch to batch where
     they have one."""
     H, G = q.shape[-2], k.shape[-2]
@@ -28,7 +29,7 @@ def varlen_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, starts_q,
             mods = softcap, score_mod, mask_mod, (b, h), arguments
             places = (of_k, T, g), (of_v, T, g)
             qt = load_rows(q, (of_q, S, h), m, BM, DK)
-            sums = attend(qt, k, v, places, load_rows, load_rows, rows, key_tiles(m, m + BM, band, BN), band, scale, mods, DV, BN)
+            sums = attend(qt, k, v, places, load_rows, load_rows, rows, key_tiles(m, m + BM, band, BN), band, scale, mods, DV, BN, THRESHOLD)
             out, rest = finish(sums, None if sinks is None else tl.load(sinks + h).to(tl.float32))
             store_rows(o, (of_o, S, h), m, out.to(o.dtype))
             tl.store(lse + of_lse + rows, logarithm(rest), rows < S)
@@ -36,7 +37,7 @@ def varlen_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, starts_q,
 
 def attention_varlen(q, k, v, out=None, *, cu_seqlens_q=None, cu_seqlens_k=None, seqused_q=None, seqused_k=None, max_seqlen_q=None, max_seqlen_k=None,
                      causal=False, softmax_scale=None, window=None, attention_chunk=None, softcap=None, sinks=None, score_mod=None, mask_mod=None,
-                     mod_arguments=(), lse=None, **launch):
+                     mod_arguments=(), rescale_threshold=None, lse=None, **launch):
     """Attention of many sequences, one launch. q [rows, H, D] with cu_seqlens_q [batch + 1] (sequence b has the rows cu_seqlens_q[b] to
     cu_seqlens_q[b + 1]), or [batch, S, H, D] without; k [rows, G, D] and v [rows, G, E] with cu_seqlens_k, or [batch, T, G, ...] without. Gives (out, lse):
     out as q, with E; lse [H, rows], or [batch, H, S], float32.
@@ -51,7 +52,8 @@ def attention_varlen(q, k, v, out=None, *, cu_seqlens_q=None, cu_seqlens_k=None,
                             f"[batch, length, heads, head dimension] without '{why}'" if starts is None else f"[rows, heads, head dimension] with '{why}'")
     D, E, H, G = checked(name, facts)
     arrays.require(facts["v"].shape[:-1] == facts["k"].shape[:-1], name, "v", f"has shape {list(facts['v'].shape)}", f"{[*facts['k'].shape[:-1], E]}, as 'k'")
-    given = options(name, facts["q"], H, D, E, causal, softmax_scale, window, attention_chunk, softcap, sinks, score_mod, mask_mod, mod_arguments)
+    given = options(name, facts["q"], H, D, E, causal, softmax_scale, window, attention_chunk, softcap, sinks, score_mod, mask_mod, mod_arguments,
+                    rescale_threshold)
     index, batch = indices(name, facts, {"cu_seqlens_q": cu_seqlens_q, "cu_seqlens_k": cu_seqlens_k, "seqused_q": seqused_q, "seqused_k": seqused_k})
     rows = facts["q"].shape[-3]
     if cu_seqlens_q is not None:

@@ -68,10 +68,11 @@ def score(s, scale, rows, columns, mods):
 
 
 @tl.jit
-def attend(qt, k, v, places, READ: tl.constexpr, READ_V: tl.constexpr, rows, tiles, band, scale, mods, D: tl.constexpr, BN: tl.constexpr):
+def attend(qt, k, v, places, READ: tl.constexpr, READ_V: tl.constexpr, rows, tiles, band, scale, mods, D: tl.constexpr, BN: tl.constexpr, THRESHOLD: tl.constexpr):
     """(acc [rows, D], top [rows], total [rows], scale, raised): for p = 2^((score - top) * scale + raised), the sums of p v, the largest score, the sums of p.
 
     tiles: what key_tiles gives. READ, READ_V(x, place, n, BN, D): the rows of k, v from n on, as a tile [BN, D], zeros beyond T; places: the place of each.
+    top follows the scores only where they grow by more than 2^THRESHOLD: acc is scaled less often, and p is at most 2^THRESHOLD.
     p in 8 bits has 2^8 times its value, so that more of it is a normal number."""
     raised: tl.constexpr = 8.0 if v.dtype.is_fp8() else 0.0
     BM: tl.constexpr = qt.shape[0]
@@ -81,6 +82,7 @@ def attend(qt, k, v, places, READ: tl.constexpr, READ_V: tl.constexpr, rows, til
     total = tl.zeros((BM,), tl.float32)
     begin = chunks(rows, band)
     factor = scale if mods is None else score(0.0, scale, rows, rows, mods)[1]
+    slack = THRESHOLD / factor if THRESHOLD else None
     for j in tl.range(count):  # the last tile first: the end of the keys and the diagonal cut only those that come first
         n = (end - 1 - j) * BN
         s = tl.dot(qt, READ(k, places[0], n, BN, qt.shape[1]).T)
@@ -90,7 +92,8 @@ def attend(qt, k, v, places, READ: tl.constexpr, READ_V: tl.constexpr, rows, til
         if mods is not None and mods[2] is not None:
             mask = mask & mods[2](*mods[3], rows[:, None], columns[None, :], *mods[4])
         s = tl.where(mask, s, -tl.inf)
-        new = tl.maximum(top, tl.max(s, 1))
+        most = tl.max(s, 1)
+        new = tl.where(most > top + slack, most, top) if THRESHOLD else tl.maximum(top, most)
         shift = tl.where(new == -tl.inf, 0.0, new)  # a row that has seen no key yet
         p = tl.exp2(s * factor - (shift * factor - raised)[:, None]) if raised else tl.exp2(s * factor - (shift * factor)[:, None])
         alpha = tl.exp2((top - shift) * factor)

@@ -252,7 +252,7 @@ func.func @other_control_flow(%x: index) {
 
 // -----
 
-// A token that the loop carries stays first; stage and phase follow it, and go on after the loop with those of the last slot.
+// A token that the loop carries stays first; the number of slots taken follows it, whose bits are stage and phase of a ring of four.
 // CHECK-LABEL: func.func @carried_token
 func.func @carried_token(%n: i32) {
   %c1 = arith.constant 1 : i32
@@ -264,18 +264,23 @@ func.func @carried_token(%n: i32) {
     warp.role @math warps(4) {
       // CHECK: %[[T0:.*]] = warp.acquire %[[READY]] at(%c0_i32, %c0_i32)
       %t0 = warp.acquire %ready
-      // CHECK: %[[R:.*]]:3 = scf.for {{.*}} iter_args(%[[BEFORE:.*]] = %[[T0]], %[[S:.*]] = %c1_i32, %[[P:.*]] = %c0_i32) -> (!warp.token, i32, i32)
+      // CHECK: %[[R:.*]]:2 = scf.for {{.*}} iter_args(%[[BEFORE:.*]] = %[[T0]], %[[N:.*]] = %c1_i32) -> (!warp.token, i32)
       %last = scf.for %k = %c1 to %n step %c1 iter_args(%before = %t0) -> (!warp.token) : i32 {
+        // CHECK-NEXT: %[[S:.*]] = arith.andi %[[N]], %c3_i32
+        // CHECK-NEXT: %[[ROUNDS:.*]] = arith.shrui %[[N]], %c2_i32
+        // CHECK-NEXT: %[[P:.*]] = arith.andi %[[ROUNDS]], %c1_i32
         // CHECK-NEXT: %[[T:.*]] = warp.acquire %[[READY]] at(%[[S]], %[[P]])
+        // CHECK-NEXT: %[[N1:.*]] = arith.addi %[[N]], %c1_i32
         %t = warp.acquire %ready
         // CHECK: warp.release %[[BEFORE]]
         warp.release %before to %free generic
-        // CHECK-NEXT: scf.yield %[[T]], %{{.*}}, %{{.*}} : !warp.token, i32, i32
+        // CHECK-NEXT: scf.yield %[[T]], %[[N1]] : !warp.token, i32
         scf.yield %t : !warp.token
       }
       // CHECK: warp.release %[[R]]#0
       warp.release %last to %free generic
-      // CHECK: warp.acquire %[[READY]] at(%[[R]]#1, %[[R]]#2)
+      // CHECK: %[[LAST:.*]] = arith.andi %[[R]]#1, %c3_i32
+      // CHECK: warp.acquire %[[READY]] at(%[[LAST]], %{{.*}})
       %u = warp.acquire %ready
       warp.release %u to %free generic
     }
@@ -285,17 +290,14 @@ func.func @carried_token(%n: i32) {
 
 // -----
 
-// A branch that yields a token gives its stage and phase along with it.
+// A branch that yields a token gives its place along with it. The ring starts released: two slots on, so that the parity is that of the phase before.
 // CHECK-LABEL: func.func @yielded_token
 func.func @yielded_token(%p: i1) {
   %b = warp.buffer : !warp.buffer<2 x [64x64xbf16]>
   %ring = warp.ring released %b : !warp.buffer<2 x [64x64xbf16]>
   warp.specialize {
     warp.role @math warps(4) {
-      // Two slots taken: back at stage 0 with the other phase; one: stage 1 with the first.
-      // CHECK: %[[NOT:.*]] = arith.xori %{{.*}}, %true
-      // CHECK-NEXT: %[[STAGE:.*]] = arith.extui %[[NOT]]
-      // CHECK: %[[PHASE:.*]] = arith.extui
+      // CHECK: %[[N:.*]] = arith.select %{{.*}}, %c4_i32, %c3_i32
       // CHECK: %[[R:.*]] = scf.if %{{.*}} -> (!warp.token)
       %t = scf.if %p -> !warp.token {
         // CHECK: warp.acquire %{{.*}} at(%c0_i32, %c1_i32)
@@ -313,6 +315,9 @@ func.func @yielded_token(%p: i1) {
       }
       // CHECK: warp.release %[[R]] to
       warp.release %t to %ring generic
+      // CHECK: %[[STAGE:.*]] = arith.andi %[[N]], %c1_i32
+      // CHECK: %[[ROUNDS:.*]] = arith.shrui %[[N]], %c1_i32
+      // CHECK: %[[PHASE:.*]] = arith.andi %[[ROUNDS]], %c1_i32
       // CHECK: warp.acquire %{{.*}} at(%[[STAGE]], %[[PHASE]])
       %v = warp.acquire %ring
       warp.release %v to %ring generic

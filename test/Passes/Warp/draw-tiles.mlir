@@ -1,6 +1,6 @@
 // RUN: kernel-opt %s --warp-expand-tile-loops --canonicalize --cse --split-input-file --verify-diagnostics | FileCheck %s
 
-// The role that copies draws: its CTA's own number first, then from the counter, a tile ahead; it hands each number on.
+// The role that copies draws: its CTA's own number first, then from the counter, a tile ahead; it hands the coordinates on, a row of -1 at the end.
 // CHECK-LABEL: func.func @copy
 // CHECK-SAME: %[[M:[a-z0-9]*]]: i32, %[[COUNTER:[a-z0-9]*]]: i64 {nv.workspace = 8 : i64, tile.pointer = i32}
 func.func @copy(%A: !tile.desc<64x64xf32>, %m: i32) {
@@ -9,16 +9,18 @@ func.func @copy(%A: !tile.desc<64x64xf32>, %m: i32) {
   %b = warp.buffer : !warp.buffer<2 x [64x64xf32]>
   %free = warp.ring released %b : !warp.buffer<2 x [64x64xf32]>
   %ready = warp.ring %b : !warp.buffer<2 x [64x64xf32]>
-  // CHECK-DAG: %[[NUMBER_FREE:.*]] = warp.ring released %{{.*}} {name = "tile_number_free"}
-  // CHECK-DAG: %[[NUMBER:.*]] = warp.ring %{{.*}} {name = "tile_number_ready"}
+  // CHECK-DAG: %[[PLACE_FREE:.*]] = warp.ring released %{{.*}} {name = "tile_place_free"}
+  // CHECK-DAG: %[[PLACE:.*]] = warp.ring %{{.*}} {name = "tile_place_ready"}
   warp.specialize {
     // CHECK: warp.role @math
     warp.role @math warps(4) {
       // CHECK: scf.while
-      // CHECK: warp.acquire %[[NUMBER]]
-      // CHECK: %[[T:.*]] = nv.scalar_load
-      // CHECK: %[[MORE:.*]] = arith.cmpi slt, %[[T]], %[[M]]
+      // CHECK: warp.acquire %[[PLACE]]
+      // CHECK: %[[I:.*]] = nv.scalar_load
+      // CHECK: %[[J:.*]] = nv.scalar_load
+      // CHECK: %[[MORE:.*]] = arith.cmpi sge, %[[I]], %c0
       // CHECK: scf.condition(%[[MORE]])
+      // CHECK-NOT: arith.div
       // CHECK-NOT: nv.atomic_add
       warp.for_each_tile (%i, %j) in (%m, %c1) attributes {warp.scheduler = "dynamic"} {
         %t = warp.acquire %ready
@@ -30,8 +32,11 @@ func.func @copy(%A: !tile.desc<64x64xf32>, %m: i32) {
       // CHECK: %[[CTA:.*]] = nvvm.read.ptx.sreg.ctaid.x
       // CHECK: %[[CTAS:.*]] = nvvm.read.ptx.sreg.nctaid.x
       // CHECK: scf.while (%[[NEXT:.*]] = %[[CTA]])
-      // CHECK: warp.acquire %[[NUMBER_FREE]]
-      // CHECK: nv.scalar_store %[[NEXT]]
+      // CHECK: %[[IN:.*]] = arith.cmpi slt, %[[NEXT]], %[[M]]
+      // CHECK: arith.select %[[IN]], %{{.*}}, %c-1
+      // CHECK: warp.acquire %[[PLACE_FREE]]
+      // CHECK: nv.scalar_store
+      // CHECK: nv.scalar_store
       // CHECK: scf.condition
       // CHECK: %[[TAKEN:.*]] = nv.atomic_add %[[COUNTER]]
       // CHECK: nv.tma.load
@@ -47,6 +52,72 @@ func.func @copy(%A: !tile.desc<64x64xf32>, %m: i32) {
         %s = warp.slot %t : !nv.memdesc<64x64xf32>
         nv.tma.load %A[%i, %c0] to %s : !tile.desc<64x64xf32>, !nv.memdesc<64x64xf32>
         warp.release %t to %ready tma
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+// Where tiles get shorter along a row, the drawing role alone turns what it drew into the number of a tile; the others take that.
+// CHECK-LABEL: func.func @shortest_last
+// CHECK: warp.role @math
+// CHECK-NOT: arith.divui
+// CHECK: scf.condition
+// CHECK: warp.role @load
+// CHECK: scf.while (%[[DRAWN:.*]] = %{{.*}})
+// CHECK: arith.divui %[[DRAWN]]
+// CHECK: %[[IN:.*]] = arith.cmpi ult, %[[DRAWN]], %[[TOTAL:.*]] :
+// CHECK: %[[TILE:.*]] = arith.select %[[IN]], %{{.*}}, %[[DRAWN]]
+// CHECK: arith.divui %[[TILE]]
+// CHECK: %[[MORE:.*]] = arith.cmpi slt, %[[TILE]], %[[TOTAL]]
+// CHECK: nv.scalar_store
+// CHECK: scf.condition(%[[MORE]])
+func.func @shortest_last(%A: !tile.desc<64x64xf32>, %m: i32, %n: i32) {
+  %c0 = arith.constant 0 : i32
+  %b = warp.buffer : !warp.buffer<2 x [64x64xf32]>
+  %free = warp.ring released %b : !warp.buffer<2 x [64x64xf32]>
+  %ready = warp.ring %b : !warp.buffer<2 x [64x64xf32]>
+  warp.specialize {
+    warp.role @math warps(4) {
+      warp.for_each_tile (%i, %j) in (%m, %n) group(4) attributes {warp.hold_back = 4, warp.scheduler = "dynamic"} {
+        %t = warp.acquire %ready
+        warp.release %t to %free generic
+      }
+    }
+    warp.role @load warps(1) {
+      warp.for_each_tile (%i, %j) in (%m, %n) group(4) attributes {warp.hold_back = 4, warp.scheduler = "dynamic"} {
+        %t = warp.acquire %free
+        %s = warp.slot %t : !nv.memdesc<64x64xf32>
+        nv.tma.load %A[%i, %c0] to %s : !tile.desc<64x64xf32>, !nv.memdesc<64x64xf32>
+        warp.release %t to %ready tma
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+func.func @hold_back_of_all(%m: i32) {
+  warp.specialize {
+    warp.role @math warps(4) {
+      // expected-error @+1 {{warp.hold_back: expected a number of at least 2, found 1 : i64}}
+      warp.for_each_tile (%i, %j) in (%m, %m) attributes {warp.hold_back = 1, warp.scheduler = "dynamic"} {
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+func.func @hold_back_static(%m: i32) {
+  warp.specialize {
+    warp.role @math warps(4) {
+      // expected-error @+1 {{warp.hold_back: expected warp.scheduler = "dynamic" beside it}}
+      warp.for_each_tile (%i, %j) in (%m, %m) attributes {warp.hold_back = 4} {
       }
     }
   }
@@ -85,7 +156,7 @@ func.func @one_role_only(%A: !tile.desc<64x64xf32>, %m: i32) {
 
 func.func @nobody_copies(%m: i32, %q: i64) {
   %c1 = arith.constant 1 : i32
-  // expected-error @+1 {{warp.scheduler = "dynamic": expected a role of one thread that copies tiles (nv.tma.load), found none to draw their numbers}}
+  // expected-error @+1 {{warp.scheduler = "dynamic": expected a role of one thread that copies tiles (nv.tma.load), found none to draw them}}
   warp.specialize {
     warp.role @math warps(4) {
       warp.for_each_tile (%i, %j) in (%m, %c1) attributes {warp.scheduler = "dynamic"} {

@@ -48,6 +48,51 @@ func.func @power(%n: i32, %scale: f32, %p: i64) {
 !t = tensor<64x128xf32>
 !r = tensor<64xf32>
 
+// A value that follows the largest only where that is beyond a threshold: the vote is seldom for it. Without a threshold that
+// the loop carries, nothing says that it settles.
+// CHECK-LABEL: @threshold
+// CHECK: nv.warp_any
+// CHECK: scf.if
+// CHECK-NOT: nv.warp_any
+func.func @threshold(%n: i32, %p: i64) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  warp.specialize {
+    warp.role @math warps(4) {
+      %z = arith.constant dense<0.0> : !t
+      %m0 = arith.constant dense<0xFF800000> : !r
+      %eight = arith.constant dense<8.0> : !r
+      %o = nv.index dim(1) : tensor<64x128xi64>
+      scf.for %i = %c0 to %n step %c1 iter_args(%c = %z, %m = %m0, %d = %z, %l = %m0) -> (!t, !r, !t, !r) : i32 {
+        %x = nv.global_load %p[%o] : tensor<64x128xi64> -> !t
+        %most = nv.reduce max %x dim(1) : !t -> !r
+        %limit = arith.addf %m, %eight : !r
+        %beyond = arith.cmpf ogt, %most, %limit : !r
+        %new = arith.select %beyond, %most, %m : tensor<64xi1>, !r
+        %power = arith.subf %m, %new : !r
+        %f = math.exp2 %power : !r
+        %fs = nv.broadcast %f dim(1) : !r -> !t
+        %y = arith.mulf %c, %fs : !t
+        %next = arith.addf %y, %x : !t
+        %above = arith.cmpf ogt, %most, %eight : !r
+        %other = arith.select %above, %most, %l : tensor<64xi1>, !r
+        %difference = arith.subf %l, %other : !r
+        %g = math.exp2 %difference : !r
+        %gs = nv.broadcast %g dim(1) : !r -> !t
+        %u = arith.mulf %d, %gs : !t
+        %then = arith.addf %u, %x : !t
+        scf.yield %next, %new, %then, %other : !t, !r, !t, !r
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+!t = tensor<64x128xf32>
+!r = tensor<64xf32>
+
 // A ratio of magnitudes: the vote is on the ratio. The order of the operands does not matter.
 // CHECK-LABEL: @ratio
 // CHECK: %[[RATIO:.*]] = arith.divf

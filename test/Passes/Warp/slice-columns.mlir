@@ -168,3 +168,34 @@ func.func @next_turn() {
   }
   return
 }
+
+// -----
+
+!b = !warp.buffer<1 x [128x208xf32], tmem>
+!d = !nv.memdesc<128x208xf32, tmem>
+!t = tensor<128x208xf32>
+
+// Of 208 columns a slice takes 32, and the last one what is left.
+// CHECK-LABEL: func.func @uneven
+// CHECK-COUNT-6: nv.tmem.load {{.*}} -> tensor<128x32xf32>
+// CHECK: nv.reduce max
+// CHECK: nv.memdesc.slice {{.*}} <128x208xf32, tmem> -> <128x16xf32, tmem>
+// CHECK-NEXT: nv.tmem.load {{.*}} -> tensor<128x16xf32>
+// CHECK-NEXT: nv.reduce max
+// CHECK-NOT: nv.tmem.load
+func.func @uneven(%to: i64, %at: tensor<128xi64>) {
+  %s = warp.buffer : !b
+  %free = warp.ring released %s : !b
+  %full = warp.ring %s : !b
+  warp.specialize {
+    warp.role @math warps(4) {
+      %ts = warp.acquire %full
+      %view = warp.slot %ts : !d
+      %x = nv.tmem.load %view : !d -> !t
+      %most = nv.reduce max %x dim(1) : !t -> tensor<128xf32>
+      warp.release %ts to %free generic
+      nv.global_store %most to %to[%at] : tensor<128xf32>, tensor<128xi64>
+    }
+  }
+  return
+}

@@ -110,3 +110,40 @@ func.func @gated(%C: !tile.desc<64x128xbf16>, %p: i64, %acc: tensor<64x128xf32>,
   }
   return
 }
+
+// -----
+
+// Through pointers, a sum of 208 elements a thread is stored in slices of 64 columns, with the offsets and the mask of each; a small one at once.
+// CHECK-LABEL: func.func @pointers
+// CHECK: nv.global_store {{.*}} : tensor<128x128xbf16>
+// CHECK: scf.if
+// CHECK: nv.extract %{{.*}}[0, 0] : tensor<128x208xbf16> -> tensor<128x64xbf16>
+// CHECK: nv.global_store {{.*}} mask({{.*}} : tensor<128x64xi1>) : tensor<128x64xbf16>, tensor<128x64xi64>
+// CHECK: nv.extract %{{.*}}[0, 64] : tensor<128x208xbf16> -> tensor<128x64xbf16>
+// CHECK: nv.global_store
+// CHECK: nv.extract %{{.*}}[0, 128] : tensor<128x208xbf16> -> tensor<128x64xbf16>
+// CHECK: nv.global_store
+// CHECK: arith.constant dense<192> : tensor<128x16xi32>
+// CHECK: nv.extract %{{.*}}[0, 192] : tensor<128x208xbf16> -> tensor<128x16xbf16>
+// CHECK: nv.global_store {{.*}} : tensor<128x16xbf16>, tensor<128x16xi64>
+// CHECK-NOT: nv.global_store
+func.func @pointers(%acc: tensor<128x208xf32>, %part: tensor<128x128xf32>, %to: i64, %n: i32, %some: i1) attributes {tile.kernel} {
+  warp.specialize {
+    warp.role @math warps(4) {
+      %sum = nv.wgmma.wait %acc pending(0) : tensor<128x208xf32>
+      %small = nv.wgmma.wait %part pending(0) : tensor<128x128xf32>
+      %h = arith.truncf %sum : tensor<128x208xf32> to tensor<128x208xbf16>
+      %h2 = arith.truncf %small : tensor<128x128xf32> to tensor<128x128xbf16>
+      %at2 = arith.constant dense<0> : tensor<128x128xi64>
+      nv.global_store %h2 to %to[%at2] : tensor<128x128xbf16>, tensor<128x128xi64>
+      scf.if %some {
+        %i = nv.index dim(1) : tensor<128x208xi32>
+        %limit = nv.splat %n : i32 -> tensor<128x208xi32>
+        %inside = arith.cmpi slt, %i, %limit : tensor<128x208xi32>
+        %at = arith.extsi %i : tensor<128x208xi32> to tensor<128x208xi64>
+        nv.global_store %h to %to[%at] mask(%inside : tensor<128x208xi1>) : tensor<128x208xbf16>, tensor<128x208xi64>
+      }
+    }
+  }
+  return
+}

@@ -77,8 +77,8 @@ func.func @attention(%Q: !box, %K: !box, %V: !box, %O: !tile.desc<1x64x1x128xbf1
           %x = arith.subf %scaled, %shifts fastmath<contract> : !s
           %e = math.exp2 %x : !s
           %sum = nv.reduce add %e dim(1) : !s -> !row
-          %less = arith.mulf %totalb, %factor : !row
-          %more = arith.addf %less, %sum : !row
+          %less = arith.mulf %totalb, %factor fastmath<contract> : !row
+          %more = arith.addf %less, %sum fastmath<contract> : !row
           %factors = nv.broadcast %factor dim(1) : !row -> !s
           %acc1 = arith.mulf %acc, %factors fastmath<nnan, nsz> : !s
           %e16 = arith.truncf %e : !s to !p
