@@ -82,8 +82,8 @@ def attention(q, k, v, out=None, *, causal=False, softmax_scale=None, window=Non
     if B * S * H * E:
         stored, result = arrays.boxed_result(out, results["out"])
         q, k, v = (arrays.boxed(value, facts[own]) for own, value in (("q", q), ("k", k), ("v", v)))
-        if narrow:  # K of a product is a multiple of 32
-            launch = {"BN": 128 if E > 128 else 160 if causal else 192, **launch}
+        if narrow:  # measured (docs/notes/attention.md): the longer, the wider
+            launch = {"BN": 128 if E > 128 or T <= 1024 else 160 if causal or T <= 4096 else 192, **launch}
         attention_kernel(q, k, v, stored, lse, *given, tuple(scales.values()), **launch)
         if result is not out:
             out[...] = result
