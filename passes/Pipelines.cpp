@@ -50,6 +50,7 @@ void buildWarpStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(tile::createTileLowerToNV());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addPass(warp::createWarpFormTransposes());
   pm.addPass(warp::createWarpSliceColumns());
   pm.addPass(warp::createWarpSliceResults());
 }

@@ -297,9 +297,9 @@ LogicalResult planTensorMemory(func::FuncOp function) {
 void planRegisters(func::FuncOp function, tile::ScheduleAttr schedule) {
   SmallVector<RoleOp> wide, narrow, gathering;
   function.walk([&](RoleOp role) {
-    (role.getSymName() == gatherRole ? gathering
-     : role.getWarps() >= 4          ? wide
-                                     : narrow)
+    (role.getWarps() < 4                ? narrow
+     : role.getSymName() == gatherRole ? gathering
+                                       : wide)
         .push_back(role);
   });
   if ((narrow.empty() && gathering.empty()) || wide.empty())
@@ -311,6 +311,8 @@ void planRegisters(func::FuncOp function, tile::ScheduleAttr schedule) {
   int64_t least = narrowRegisters;
   for (RoleOp role : narrow)
     role.walk([&](nv::Tcgen05MmaOp) { least = issuerRegisters; });
+  if (least == narrowRegisters && llvm::any_of(narrow, [](RoleOp role) { return role.getSymName() == gatherRole; }))
+    least = transposeRegisters;
   int64_t budget = wideRegisters(groups, least), gather = 0;
   for (RoleOp role : gathering) {
     std::tie(budget, gather) = gatherRegisters(groups, narrow.empty() ? 0 : least);
