@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "LayoutTestSupport.h"
 
+#include "tileloom/Layout/ConversionPlan.h"
+
 using namespace tileloom::layout;
 using llvm::ArrayRef;
 
