@@ -118,6 +118,8 @@ public:
                   (outside.stores > 0 ? machine.storeBase : 0) +
                   outside.pieces * machine.storePiece / (buffers > 1 ? 1.3 : 1) +
                   (outside.products > 0 ? outside.products + machine.copyLatency : 0);
+    if (replicas > 2 && !takesTurns)
+      turn *= machine.sharedTurn;
     result.turnClocks = turn;
     result.bytes = traffic.through();
     TileTime whole{kernel, machine, evaluate, traffic, loops, turn, lines, raster, split, keep, takesTurns, reverse};
@@ -299,7 +301,7 @@ private:
     // and other work overlap across replicas; a warpgroup alone overlaps with itself only where it
     // waits (measured: 1, 2 and 3 warpgroups, which take turns). Beside sums of 80 registers and more
     // ptxas cannot move all other work in front of the exponentials, which then start earlier.
-    double apart = takesTurns ? 1 : alone ? 0.6 : replicas == 2 ? 0.2 : body.widest < 80 ? 0.18 : 0.08;
+    double apart = takesTurns ? 1 : alone ? 0.6 : replicas == 2 ? 0.2 : body.widest < 80 ? 0.1 : 0.02;
     double products = body.products + wait;
     double together = std::max(products, body.other) + apart * std::min(products, body.other);
     return std::max({together, copies, machine.copyLatency / slots}) * (slots == 1 ? 1.35 : 1);

@@ -31,12 +31,12 @@ constexpr double splitGain = 0.97;
 constexpr double mostSlices = 64, mostRounds = 4;
 
 /// Rows of tiles walked together, longest first, in equal sections: what fits L2, or four rounds of
-/// the machine while four CTAs share a stream; longer with slots that hide DRAM (14 shapes).
-int64_t sectionRows(const TileTime &tile, const Traffic::Order &order, int64_t slots) {
+/// the machine while four CTAs share a stream. How a launch ends does not depend on it, see DrawOrder.
+int64_t sectionRows(const TileTime &tile, const Traffic::Order &order) {
   double processors = tile.machine.processors, half = tile.machine.processors / 2;
-  double fits = tile.machine.cacheBytes / (2 * tile.traffic.stream());
+  double fits = tile.machine.cacheBytes / (3 * tile.traffic.stream()); // beside what else passes
   double rounds = std::min(4 * processors / order.columns, half / 2);
-  double together = std::floor(slots > 2 ? half : std::max(fits, rounds));
+  double together = std::floor(std::max(fits, rounds));
   double all = std::max(order.rows, 1.0);
   return int64_t(std::ceil(all / std::ceil(all / std::clamp(together, 1.0, half))));
 }
@@ -72,7 +72,7 @@ void finish(const TileTime &tile, Prediction &result, scf::ForOp loop, int64_t s
   Traffic::Order order{result.tiles / tile.columns, tile.columns, double(tile.raster),
                        std::max(busy / slices, 1.0), machine.cacheBytes};
   if (tile.reverse && tile.traffic.stream() > 0) {
-    result.raster = sectionRows(tile, order, result.stages);
+    result.raster = sectionRows(tile, order);
     order.together = double(result.raster);
   }
   if (tile.keep.empty())

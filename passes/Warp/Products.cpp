@@ -44,7 +44,7 @@ static int64_t registersOf(RankedTensorType type, int64_t rows) {
   return rows * type.getDimSize(1) * type.getElementTypeBitWidth() / 32 / 128;
 }
 
-/// Whether a mask differs from row to row: then it takes more than one comparison a column.
+/// Whether a mask differs from row to row.
 static bool dependsOnRows(Value mask) {
   SmallVector<Value> work{mask};
   llvm::SmallDenseSet<Value> seen;
@@ -96,15 +96,14 @@ bool ProductLowering::operandInRegisters(tile::LoadOp load) {
     if (!source.getDefiningOp<tile::LoadOp>() || source == load.getResult())
       held += registersOf(a, rows);
   });
-  // Masks of a tile's elements compare positions, which need registers of their own (measured: with
-  // 192 for the rest, 40 bytes spilled).
-  bool masks = false; [[maybe_unused]] bool unused = false;
-  product->getParentOp()->walk([&](arith::SelectOp select) {
-    auto type = dyn_cast<RankedTensorType>(select.getType());
-    unused |= type && type.getRank() == 2 && !select.getCondition().getType().isInteger(1) &&
-             dependsOnRows(select.getCondition());
+  // One limit for each row is a register for each; with several of them 220 bytes were spilled (attention
+  // with a window, 128 x 128).
+  int64_t limits = 0;
+  product->getParentOp()->walk([&](arith::CmpIOp compare) {
+    auto type = dyn_cast<RankedTensorType>(compare.getType());
+    limits += type && type.getRank() == 2 && dependsOnRows(compare);
   });
-  return held <= available - (masks ? 16 : 0);
+  return held <= available - (limits > 1 ? 16 : 0);
 }
 
 FailureOr<Value> ProductLowering::memoryOf(OpBuilder &builder, Value operand) {

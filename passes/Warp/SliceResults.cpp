@@ -159,6 +159,17 @@ private:
     reduce.erase();
   }
 
+  /// Whether something else than stores and reductions takes a value, or what is computed from it: there
+  /// is a whole tile then, and slices would only compute it again.
+  bool isNeededWhole(Value value) {
+    return llvm::any_of(value.getUsers(), [&](Operation *user) {
+      if (isa<StoreOp, nv::GlobalStoreOp, nv::ReduceOp>(user))
+        return false;
+      bool step = user->getBlock() == &block && (isElementwise(user) || isa<nv::ExtractOp>(user));
+      return !step || isNeededWhole(user->getResult(0));
+    });
+  }
+
   void split(nv::GlobalStoreOp store) {
     auto type = dyn_cast<RankedTensorType>(store.getValue().getType());
     if (!type || type.getRank() != 2 || type.getNumElements() <= stored * threads || !isOfSum(store.getValue()))
@@ -173,17 +184,6 @@ private:
                                 of(builder, store.getOffset(), column, own), mask, store.getCacheAttr());
     }
     store.erase();
-  }
-
-  /// Whether something else than stores and reductions takes a value, or what is computed from it: there
-  /// is a whole tile then, and slices would only compute it again.
-  bool isNeededWhole(Value value) {
-    return llvm::any_of(value.getUsers(), [&](Operation *user) {
-      if (isa<StoreOp, nv::ReduceOp>(user))
-        return false;
-      bool step = user->getBlock() == &block && (isElementwise(user) || isa<nv::ExtractOp>(user));
-      return !step || isNeededWhole(user->getResult(0));
-    });
   }
 
   /// Partial results of 16 bits would be rounded twice.

@@ -32,6 +32,7 @@ struct Machine {
   double narrowRow = 262;    ///< bytes that a row of less than 128 bytes takes the time of
   double productWait = 97;   ///< clocks that a wait for a product costs its warpgroup
   double sharedWait = 0.354; ///< share of it that another warpgroup does not hide
+  double sharedTurn = 0.6;   ///< share of the end of a tile that is left beside three warpgroups, which take turns
   double flightWait = 0.444; ///< share of it with a product in flight over the back edge
   double flightSlots = 0.41; ///< slots that a product in flight holds longer
   double storeBytes = 17.7;  ///< results of one SM, per clock

@@ -1,0 +1,49 @@
+"""Sums that are rescaled only where a row's largest score has grown enough, in the simulator, against fp64."""
+
+import numpy as np
+import pytest
+
+from attention_reference import BF16, batch, check
+from tileloom import kernels
+from tileloom.runtime import ArgumentError
+
+
+def growing(B, T, H, D, seed=0):
+    """q, k, v whose scores grow along the keys by steps of all sizes, so that each row rescales often, seldom, or never."""
+    rng = np.random.default_rng(seed)
+    q, k, v = (rng.standard_normal((B, T, H, D)) for _ in range(3))
+    k *= np.linspace(0.1, 6, T)[None, :, None, None]
+    q *= rng.choice([0.01, 0.3, 1, 4], (B, T, H, 1))
+    return tuple(x.astype(BF16) for x in (q, k, v))
+
+
+@pytest.mark.parametrize("threshold", [None, 0, 0.5, 8, 15])
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("d", [64, 128])
+def test_thresholds(d, causal, threshold):
+    q, k, v = growing(1, 600, 2, d, seed=d)
+    out, lse = np.full(q.shape, np.nan).astype(BF16), np.full((1, 2, 600), np.nan, np.float32)
+    kernels.attention(q, k, v, out, lse=lse, causal=causal, rescale_threshold=threshold, BN=64)
+    check((out, lse), batch(q, k, v, causal=causal))
+
+
+def test_rows_without_keys_and_sinks():
+    q, k, v = growing(1, 300, 2, 128, seed=5)
+    sinks = np.array([-2.0, 3.0], np.float32)
+    for options in ({"causal": True}, {"causal": True, "sinks": sinks}, {"window": (20, 0)}, {"softcap": 5.0}):
+        found = kernels.attention(q, k[:, :130], v[:, :130], rescale_threshold=8, BN=64, **options)
+        check(found, batch(q, k[:, :130], v[:, :130], **options))
+
+
+def test_zero_is_exact():
+    """0 gives the bits of a running maximum, whatever the threshold of others."""
+    q, k, v = growing(1, 256, 1, 64, seed=6)
+    exact = kernels.attention(q, k, v, rescale_threshold=0)
+    assert (exact[0].view(np.uint16) == kernels.attention(q, k, v)[0].view(np.uint16)).all()  # the default for 64 columns
+
+
+@pytest.mark.parametrize("value", [-1, 16, "lazy", float("nan"), True])
+def test_refused(value):
+    q, k, v = growing(1, 64, 1, 64)
+    with pytest.raises(ArgumentError, match="rescale_threshold.*needed a number from 0 to 15 for bfloat16|rescale_threshold.*0 to 15"):
+        kernels.attention(q, k, v, rescale_threshold=value)
