@@ -5,8 +5,7 @@
 // multiple of the stage is added to it in 64 bits (one UIMAD.WIDE, which ptxas moves before a turn's
 // barrier); the others add to that. In uniform registers that is one UIADD3.64 each; with the constant in
 // view LLVM folds it into every addition, which costs three instructions (measured: attention's 16
-// products took 40 more instructions than they need), and it moves additions out of a loop, where 16 pairs
-// of registers do not fit.
+// products took 40 more instructions than they need).
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -49,16 +48,17 @@ public:
   /// Of the instruction operand `bytes` after the start of the tile, as an operand of an assembly
   /// call.
   mlir::Value at(int64_t bytes) {
-    return bytes ? assemble("add.s64 $0, $1, " + std::to_string(bytes / 16) + ";", "=l,l", first, true)
-                 : first;
+    if (!bytes)
+      return first;
+    return mlir::arith::AddIOp::create(
+        builder, loc, first, mlir::arith::ConstantIntOp::create(builder, loc, bytes / 16, 64));
   }
 
   /// The same as an operand of an intrinsic: LLVM takes descriptors of tcgen05 for addresses and
   /// would print the sum as the operand
   /// (`%rd8+2`), which the PTX ISA does not have for registers.
   mlir::Value inRegister(int64_t bytes) {
-    return bytes ? assemble("add.s64 $0, $1, " + std::to_string(bytes / 16) + ";", "=l,l", first)
-                 : first;
+    return assemble("add.s64 $0, $1, " + std::to_string(bytes / 16) + ";", "=l,l", first);
   }
 
 private:
@@ -97,10 +97,10 @@ private:
     return address;
   }
 
-  mlir::Value assemble(llvm::StringRef text, llvm::StringRef constraints, mlir::Value operand, bool stays = false) {
+  mlir::Value assemble(llvm::StringRef text, llvm::StringRef constraints, mlir::Value operand) {
     return mlir::LLVM::InlineAsmOp::create(
                builder, loc, builder.getI64Type(), operand, text, constraints,
-               /*has_side_effects=*/stays,
+               /*has_side_effects=*/false,
                /*is_align_stack=*/false, mlir::LLVM::TailCallKind::None,
                mlir::LLVM::AsmDialectAttr::get(builder.getContext(),
                                                mlir::LLVM::AsmDialect::AD_ATT),

@@ -51,7 +51,7 @@ bool isLoaded(Value operand, scf::ForOp loop) {
 }
 
 /// The product whose sum iteration argument `index` carries, if it is to be swapped.
-DotOp productOf(scf::ForOp loop, unsigned index, int64_t least) {
+DotOp productOf(scf::ForOp loop, unsigned index, int64_t least, int64_t most) {
   BlockArgument carried = loop.getRegionIterArgs()[index];
   auto dot = loop.getYieldedValues()[index].getDefiningOp<DotOp>();
   Value init = loop.getInitArgs()[index];
@@ -59,15 +59,16 @@ DotOp productOf(scf::ForOp loop, unsigned index, int64_t least) {
       dot.getUseAcc() || !carried.hasOneUse() || !(matchPattern(init, m_AnyZeroFloat()) || matchPattern(init, m_Zero())))
     return {};
   auto sum = cast<RankedTensorType>(dot.getType());
-  bool fits = sum.getDimSize(0) < least && sum.getDimSize(0) % 8 == 0 && sum.getDimSize(1) % least == 0;
+  bool fits = sum.getDimSize(0) < least && sum.getDimSize(0) % 8 == 0 && sum.getDimSize(1) % least == 0 &&
+              sum.getDimSize(1) <= most;
   return fits && isLoaded(dot.getA(), loop) && isLoaded(dot.getB(), loop) ? dot : DotOp();
 }
 
 /// Swaps the operands of all such products of `loop`.
-bool swapIn(scf::ForOp loop, int64_t least) {
+bool swapIn(scf::ForOp loop, int64_t least, int64_t most) {
   SmallVector<std::pair<unsigned, DotOp>> products;
   for (unsigned i = 0; i < loop.getNumRegionIterArgs(); ++i)
-    if (DotOp dot = productOf(loop, i, least))
+    if (DotOp dot = productOf(loop, i, least, most))
       products.push_back({i, dot});
   if (products.empty())
     return false;
@@ -103,10 +104,12 @@ struct SwapOperands : tileloom::tile::impl::TileSwapOperandsBase<SwapOperands> {
   void runOnOperation() override {
     SmallVector<scf::ForOp> loops;
     getOperation()->walk([&](scf::ForOp loop) { loops.push_back(loop); });
-    int64_t least = schedule::hasTensorMemory(chip) ? 128 : 64;
+    // Rows of one product: sums in tensor memory are one for each of its lanes.
+    bool tensorMemory = schedule::hasTensorMemory(chip);
+    int64_t least = tensorMemory ? 128 : 64, most = tensorMemory ? 128 : std::numeric_limits<int64_t>::max();
     bool any = false;
     for (scf::ForOp loop : loops)
-      any |= swapIn(loop, least);
+      any |= swapIn(loop, least, most);
     if (!any)
       return;
     RewritePatternSet patterns(&getContext());
