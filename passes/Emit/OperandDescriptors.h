@@ -46,10 +46,12 @@ public:
       first = mlir::arith::AddIOp::create(builder, loc, first, widened(value, factor));
   }
 
-  /// Of the instruction operand `bytes` after the start of the tile, as an operand of an assembly
-  /// call.
+  /// Of the instruction operand `bytes` after the start of the tile, as an operand of ptx.wgmma. The
+  /// addition becomes a part of the product's call (convert-ptx).
   mlir::Value at(int64_t bytes) {
-    return bytes ? assemble("add.s64 $0, $1, " + std::to_string(bytes / 16) + ";", "=l,l", first, true)
+    return bytes ? mlir::arith::AddIOp::create(builder, loc, first,
+                                               mlir::arith::ConstantIntOp::create(builder, loc, bytes / 16, 64))
+                       .getResult()
                  : first;
   }
 
@@ -57,8 +59,9 @@ public:
   /// would print the sum as the operand
   /// (`%rd8+2`), which the PTX ISA does not have for registers.
   mlir::Value inRegister(int64_t bytes) {
-    return bytes ? assemble("add.s64 $0, $1, " + std::to_string(bytes / 16) + ";", "=l,l", first)
-                 : first;
+    bool isSum = first.getDefiningOp<mlir::arith::AddIOp>() != nullptr; // of the slot's place, which LLVM may know
+    return bytes || isSum ? assemble("add.s64 $0, $1, " + std::to_string(bytes / 16) + ";", "=l,l", first)
+                          : first;
   }
 
 private:
@@ -97,10 +100,10 @@ private:
     return address;
   }
 
-  mlir::Value assemble(llvm::StringRef text, llvm::StringRef constraints, mlir::Value operand, bool stays = false) {
+  mlir::Value assemble(llvm::StringRef text, llvm::StringRef constraints, mlir::Value operand) {
     return mlir::LLVM::InlineAsmOp::create(
                builder, loc, builder.getI64Type(), operand, text, constraints,
-               /*has_side_effects=*/stays,
+               /*has_side_effects=*/false,
                /*is_align_stack=*/false, mlir::LLVM::TailCallKind::None,
                mlir::LLVM::AsmDialectAttr::get(builder.getContext(),
                                                mlir::LLVM::AsmDialect::AD_ATT),

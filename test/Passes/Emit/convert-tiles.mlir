@@ -91,11 +91,11 @@ func.func @product(%x: i32) {
       // CHECK: %[[STAGE:.*]] = arith.muli %[[WIDE]], %c512_i64
       // CHECK: %[[D0:.*]] = arith.addi %[[FIRST]], %[[STAGE]]
       // CHECK: %[[P0:.*]]:32 = ptx.wgmma n 64 k 16 bf16 bf16 f32 a(%[[D0]] : i64) b(%[[D0]]) -> f32
-      // CHECK: llvm.inline_asm has_side_effects asm_dialect = att "add.s64 $0, $1, 2;", "=l,l" %[[D0]]
+      // CHECK: arith.addi %[[D0]], %c2_i64
       // CHECK: %[[P1:.*]]:32 = ptx.wgmma {{.*}} acc(%[[P0]]#0,
-      // CHECK: "add.s64 $0, $1, 4;", "=l,l" %[[D0]]
+      // CHECK: arith.addi %[[D0]], %c4_i64
       // CHECK: %[[P2:.*]]:32 = ptx.wgmma {{.*}} acc(%[[P1]]#0,
-      // CHECK: "add.s64 $0, $1, 6;", "=l,l" %[[D0]]
+      // CHECK: arith.addi %[[D0]], %c6_i64
       // CHECK: %[[P3:.*]]:32 = ptx.wgmma {{.*}} acc(%[[P2]]#0,
       // CHECK-NEXT: nvvm.wgmma.commit.group
       %d = nv.wgmma %v, %t : !smem, !trans -> tensor<64x64xf32, #nv.wgmma_acc>
@@ -125,7 +125,7 @@ func.func @two_blocks(%x: i32, %f: f32, %p: i1) {
       %c = nv.splat %f : f32 -> tensor<128x16xf32, #nv.wgmma_acc>
       // CHECK: ptx.wgmma n 16 {{.*}} scale_d(%{{.*}}) {trans_b} -> f32, f32, f32, f32, f32, f32, f32, f32{{$}}
       // CHECK-COUNT-3: ptx.wgmma n 16 {{.*}}) {trans_b} ->
-      // CHECK: "add.s64 $0, $1, 512;"
+      // CHECK: arith.addi %{{.*}}, %c512_i64
       // CHECK: ptx.wgmma n 16 {{.*}} scale_d(%{{.*}})
       // CHECK-COUNT-3: ptx.wgmma n 16
       // CHECK-NOT: ptx.wgmma n
