@@ -166,18 +166,18 @@ def make_bench(options):
                 print(f"  {name}: {times['tileloom:' + name] * 1e3:.1f} us, {flops[name] / times['tileloom:' + name] / 1e9:.0f} TFLOP/s", flush=True)
 
         def fp8(self, batch, length, heads, d, causal):
-            """8-bit elements, the transposition of V included, beside our own 16-bit kernel."""
+            """8-bit elements beside our own 16-bit kernel. Rounding p alone gives an error of 0.025 to 0.026."""
             wide = [randn(batch, length, heads, d) for _ in range(3)]
             q, k, v = (t.to(torch.float8_e4m3fn) for t in wide)
             rows = torch.randint(0, length, (64,), device="cuda")
             wanted = wanted_rows(q.float(), k.float(), v.float(), rows, below if causal else lambda scores, i, n: scores)
             shape = f"B{batch} S{length} H{heads} D{d} {'causal' if causal else 'full'}"
             functions, errors = {}, {}
-            for bn in (None, 160, 192):
+            for bn in (None, 128, 160, 192):
                 out, lse = torch.empty_like(wide[0]), torch.empty(batch, heads, length, device="cuda")
                 launch = functools.partial(kernels.attention, q, k, v, out, causal=causal, lse=lse, **({"BN": bn} if bn else {}))
                 name = f"tileloom:BN={bn}" if bn else "tileloom"
-                self.add(functions, errors, name, shape, launch, out, lambda o: o[0, rows, -1], wanted, 0.025)
+                self.add(functions, errors, name, shape, launch, out, lambda o: o[0, rows, -1], wanted, 0.03)
             functions["bf16"] = functools.partial(kernels.attention, *wide, torch.empty_like(wide[0]), causal=causal, lse=torch.empty_like(lse))
             self.record("attention_fp8", shape, 4 * batch * heads * length * length * d // (2 if causal else 1), None, functions, errors, ("bf16",))
 

@@ -3,14 +3,12 @@ unfused operations, in one process. Results are checked first (fp64 on sampled r
 launches, interleaved, with the L2 cache flushed before each: medians, with quartiles in the JSON file.
 
     bench/gemm.py [--only bf16,fp16,tf32,fp8_tensor,fp8_row,layouts,epilogues] [--shapes REGEX] [--repeats N] [--no-triton] [--json FILE] [--plot PREFIX]
-    bench/gemm.py --from FILE --plot PREFIX      plots of a results file, without a GPU (matplotlib)
 
---plot writes PREFIX-ratio.png (peer time / ours by shape) and PREFIX-roofline.png (share of the peak against arithmetic intensity).
+--plot writes PREFIX-ratio.png and PREFIX-roofline.png where there is matplotlib; bench/plot.py makes them from FILE elsewhere.
 """
 
 import argparse
 import functools
-import json
 import math
 import os
 import re
@@ -22,7 +20,6 @@ if "TILELOOM_INSTALLED" not in os.environ:
 sys.path.insert(0, os.path.join(ROOT, "bench"))
 
 PEAK = {"bf16": 989.0, "fp16": 989.0, "tf32": 494.5, "fp8": 1979.0}  # TFLOP/s, dense, of an H200
-BANDWIDTH = 4.8  # TB/s
 LAYOUT_SHAPES = [(8192, 8192, 8192), (4096, 4096, 4096), (4096, 7168, 2048), (4096, 7168, 16384)]
 FUSED = (4096, 14336, 4096)
 LIMITS = {"bf16": 4e-3, "fp16": 1e-3, "tf32": 2e-3, "fp8": 5e-3}
@@ -30,7 +27,7 @@ SECTIONS = ("bf16", "fp16", "tf32", "fp8_tensor", "fp8_row", "layouts", "epilogu
 
 
 def make_bench(options):
-    """The Bench, in a function: --from needs neither torch nor a GPU."""
+    """The Bench, in a function: --help needs no torch."""
     import torch
     from measure import Records, check, relative_error
     from tileloom import kernels
@@ -147,54 +144,6 @@ def work_of(section, bench):
     return GEMM_SHAPES, functools.partial(bench.product, section)
 
 
-def plot(rows, prefix):
-    """PREFIX-ratio.png and PREFIX-roofline.png; says so if there is no matplotlib."""
-    try:
-        import matplotlib
-    except ImportError:
-        print(f"no matplotlib here: bench/gemm.py --from FILE --plot {prefix} makes the plots elsewhere")
-        return
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-    groups = {}
-    for row in rows:
-        groups.setdefault((row["work"], row["shape"]), {})[row["impl"]] = row
-    works = list(dict.fromkeys(work for work, _ in groups))
-    figure, axes = pyplot.subplots(len(works), 1, figsize=(12, 2.6 * len(works) + 1), squeeze=False)
-    for axis, work in zip(axes[:, 0], works):
-        shapes = [shape for own, shape in groups if own == work]
-        peers = list(dict.fromkeys(name for shape in shapes for name in groups[work, shape] if name != "tileloom"))
-        for index, peer in enumerate(peers):
-            known = [(at, groups[work, shape]) for at, shape in enumerate(shapes) if peer in groups[work, shape]]
-            axis.bar([at + 0.8 * (index + 0.5) / len(peers) - 0.4 for at, _ in known], [own[peer]["ms"] / own["tileloom"]["ms"] for _, own in known],
-                     0.8 / len(peers), label=peer)
-        axis.axhline(1, color="black", linewidth=0.8)
-        axis.set_ylim(0.6)
-        axis.set_ylabel(f"{work}\npeer time / ours", fontsize=8)
-        axis.set_xticks(range(len(shapes)), shapes, rotation=30, ha="right", fontsize=7)
-        axis.legend(fontsize=7, ncol=len(peers))
-    figure.tight_layout()
-    figure.savefig(f"{prefix}-ratio.png", dpi=110)
-
-    figure, axis = pyplot.subplots(figsize=(9, 6))
-    intensities = [4 * 1.1**step for step in range(90)]
-    for work in works:
-        own = [found["tileloom"] for (other, _), found in groups.items() if other == work and "peak" in found["tileloom"]]
-        points = [(row["tflops"] * 1e3 / row["gbps"], row["tflops"] / row["peak"]) for row in own]
-        axis.scatter([x for x, _ in points], [y for _, y in points], s=18, label=work)
-    for peak in sorted({row["peak"] for row in rows if "peak" in row}):
-        axis.plot(intensities, [min(1, BANDWIDTH * x / peak) for x in intensities], linewidth=0.8, color="grey")
-        axis.annotate(f"{peak:.0f} TFLOP/s", (peak / BANDWIDTH, 1.01), fontsize=7)
-    axis.set_xscale("log")
-    axis.set_xlabel("FLOP per byte of the matrices")
-    axis.set_ylabel("share of the dense peak")
-    axis.set_ylim(0, 1.08)
-    axis.set_xlim(intensities[0], intensities[-1])
-    axis.legend(fontsize=8)
-    figure.tight_layout()
-    figure.savefig(f"{prefix}-roofline.png", dpi=110)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default=",".join(SECTIONS))
@@ -203,12 +152,7 @@ def main():
     parser.add_argument("--no-triton", action="store_true")
     parser.add_argument("--json")
     parser.add_argument("--plot", metavar="PREFIX")
-    parser.add_argument("--from", dest="source", metavar="FILE")
     options = parser.parse_args()
-    if options.source:
-        with open(options.source) as file:
-            plot(json.load(file)["rows"], options.plot or "gemm")
-        return 0
     import torch
     torch.manual_seed(0)
     bench = make_bench(options)
@@ -231,7 +175,8 @@ def main():
             bench.write(options.json, "gemm.py")  # after each section: what was measured is kept
     bench.summary()
     if options.plot:
-        plot(bench.rows, options.plot)
+        from plot import plot
+        plot(bench.rows, [], options.plot)
     return 1 if failures else 0
 
 

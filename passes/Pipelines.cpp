@@ -28,6 +28,7 @@ void buildTileStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(tile::createTileCheckCopies());
+  pm.addPass(tile::createTileSwapOperands({options.chip}));
   pm.addPass(tile::createTileJoinProducts());
   pm.addPass(tile::createTileAssignSchedule({options.chip}));
   pm.addPass(tile::createTileSplitLoops());
@@ -49,6 +50,7 @@ void buildWarpStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(tile::createTileLowerToNV());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addPass(warp::createWarpFormTransposes());
   pm.addPass(warp::createWarpSliceColumns());
   pm.addPass(warp::createWarpSliceResults());
 }

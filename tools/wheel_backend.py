@@ -36,7 +36,8 @@ def _version():
 def _metadata(version):
     return (f"Metadata-Version: 2.1\nName: tileloom\nVersion: {version}\n"
             "Summary: A compiler for tile kernels on NVIDIA Hopper and Blackwell\n"
-            "Requires-Python: >=3.9\n").encode()
+            "Requires-Python: >=3.9\n"
+            "Provides-Extra: plots\nRequires-Dist: matplotlib; extra == \"plots\"\n").encode()
 
 
 def _wheel_file(pure):

@@ -86,6 +86,8 @@ static LogicalResult verifyLocal(Operation *op, RankedTensorType value, MemDescT
   if (value.getElementType() != view.getElementType())
     return op->emitOpError("element types: expected equal, found ")
            << value.getElementType() << " and " << view.getElementType();
+  if (auto shared = dyn_cast_or_null<SmemAttr>(view.getLayout()); shared && shared.getPaired())
+    return op->emitOpError("layout: expected elements in their order, found a paired tile, which only products read");
   if (squeeze(value.getShape()) != squeeze(view.getShape()))
     return op->emitOpError("shapes: expected equal, found ")
            << shapeText(value.getShape()) << " and " << shapeText(view.getShape());
@@ -98,6 +100,22 @@ LogicalResult LocalStoreOp::verify() {
 
 LogicalResult LocalLoadOp::verify() {
   return verifyLocal(*this, cast<RankedTensorType>(getResult().getType()), getView().getType());
+}
+
+LogicalResult LocalTransposeOp::verify() {
+  MemDescType source = getSource().getType(), target = getTarget().getType();
+  if (source.getElementType() != target.getElementType() || !source.getElementType().isIntOrFloat() ||
+      source.getElementType().getIntOrFloatBitWidth() != 8)
+    return emitOpError("element types: expected equal ones of 8 bits, found ")
+           << source.getElementType() << " and " << target.getElementType();
+  SmallVector<int64_t> from = squeeze(source.getShape()), to = squeeze(target.getShape());
+  if (from.size() != 2 || from[0] % 32 || from[1] % 16)
+    return emitOpError("source: expected a multiple of 32 rows and of 16 columns, found ")
+           << shapeText(source.getShape());
+  if (to != SmallVector<int64_t>(llvm::reverse(from)))
+    return emitOpError("target: expected the shape of the source, reversed, found ")
+           << shapeText(target.getShape()) << " for " << shapeText(source.getShape());
+  return success();
 }
 
 /// Partial sums travel as words of 32 bits.

@@ -36,6 +36,21 @@ def NV_LocalLoadOp : NV_Op<"local_load"> {
   let hasVerifier = 1;
 }
 
+def NV_LocalTransposeOp : NV_Op<"local_transpose"> {
+  let summary = "Writes the transposed of a tile of 8 bits to another tile in shared memory";
+  let description = [{
+    The tensor core reads elements of 8 bits along K only. Pairs of rows are exchanged by `ldmatrix.trans` and `prmt` and written by
+    `stmatrix`: the source has a multiple of 32 rows and of 16 columns.
+
+    ```mlir
+    nv.local_transpose %rows to %columns : !nv.memdesc<128x64xf8E4M3FN>, !nv.memdesc<64x128xf8E4M3FN>
+    ```
+  }];
+  let arguments = (ins NV_MemDescType:$source, NV_MemDescType:$target);
+  let assemblyFormat = "$source `to` $target attr-dict `:` type($source) `,` type($target)";
+  let hasVerifier = 1;
+}
+
 def NV_ScalarLoadOp : NV_Op<"scalar_load"> {
   let summary = "Reads one element of shared memory in every thread";
   let description = [{

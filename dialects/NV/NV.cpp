@@ -100,7 +100,7 @@ MemDescType MemDescType::withLayout(Attribute layout) const {
 }
 
 LogicalResult SmemAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t swizzle,
-                               bool transposed, int64_t rows) {
+                               bool transposed, int64_t rows, bool paired) {
   if (swizzle != 0 && swizzle != 32 && swizzle != 64 && swizzle != 128)
     return emitError() << "swizzle width: expected 0, 32, 64 or 128 bytes, found " << swizzle;
   return success();

@@ -80,9 +80,12 @@ def NV_WgmmaAccAttr : NV_Layout<"WgmmaAcc", "wgmma_acc"> {
 
 def NV_WgmmaAAttr : NV_Layout<"WgmmaA", "wgmma_a"> {
   let summary = "A operand fragments of wgmma";
-  let description = [{PTX ISA 9.7.15.5.1; element width 8, 16 or 32 bits from the tensor.}];
-  let parameters = (ins DefaultValuedParameter<"int64_t", "4">:$warps);
-  let assemblyFormat = "(`<` struct($warps)^ `>`)?";
+  let description = [{
+    PTX ISA 9.7.15.5.1; element width 8, 16 or 32 bits from the tensor. `paired`: of a tile of 8 bits, the columns that a thread of an
+    accumulator holds, in its order. B has its rows in the same order (`paired` of #nv.smem).
+  }];
+  let parameters = (ins DefaultValuedParameter<"int64_t", "4">:$warps, DefaultValuedParameter<"bool", "false">:$paired);
+  let assemblyFormat = "(`<` struct($warps, $paired)^ `>`)?";
 }
 
 class NV_MmaLayout<string name, string attrMnemonic, string what> : NV_Layout<name, attrMnemonic> {
@@ -150,10 +153,12 @@ def NV_SmemAttr : NV_Layout<"Smem", "smem"> {
     Rows of `swizzle` bytes (0, 32, 64 or 128; 0 keeps whole rows), 16-byte chunks exchanged by address bits as TMA and wgmma
     do (PTX ISA 5.5.7). Wider tiles are several such columns of rows, one after the other. `rows` is the number of rows of the
     allocation when the view is a slice of it (0: the view's own); `transposed` marks a view whose last two dimensions are exchanged.
+    `paired`: of each 16 bytes of a row, byte 4t + b is element 2t + b % 2 + 8 (b / 2), so that four neighbours are two pairs of
+    neighbours, as in the registers of an accumulator. Only `nv.local_transpose` writes such a tile, and only `nv.wgmma` reads it.
   }];
   let parameters = (ins DefaultValuedParameter<"int64_t", "128">:$swizzle, DefaultValuedParameter<"bool", "false">:$transposed,
-                        DefaultValuedParameter<"int64_t", "0">:$rows);
-  let assemblyFormat = "`<` struct($swizzle, $transposed, $rows) `>`";
+                        DefaultValuedParameter<"int64_t", "0">:$rows, DefaultValuedParameter<"bool", "false">:$paired);
+  let assemblyFormat = "`<` struct($swizzle, $transposed, $rows, $paired) `>`";
   let genVerifyDecl = 1;
 }
 

@@ -283,10 +283,11 @@ LogicalResult RingProgram::checkStructure() const {
       return failure();
   }
   for (Operation *op : touchers) {
-    auto store = dyn_cast<nv::LocalStoreOp>(op);
-    if (!store || !store.getView().getDefiningOp<warp::SlotOp>())
+    bool writes = isa<nv::LocalStoreOp, nv::LocalTransposeOp>(op);
+    auto slot = writes ? op->getOperand(1).getDefiningOp<warp::SlotOp>() : warp::SlotOp();
+    if (!slot)
       continue;
-    warp::AcquireOp acquire = warp::originOf(touches.find(op)->second.front());
+    warp::AcquireOp acquire = warp::originOf(slot.getToken());
     if (failed(checkWholeSlot(op, ringOf.lookup(acquire.getRing()))))
       return failure();
   }

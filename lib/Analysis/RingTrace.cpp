@@ -265,7 +265,8 @@ bool Tracer::executeHardware(Operation *op) {
       token->lastRead = issued;
     token->filled |= load != nullptr;
     token->drained &= !store;
-    token->written |= isa<nv::LocalStoreOp, nv::ScalarStoreOp, nv::CpAsyncOp>(op);
+    token->written |= isa<nv::LocalStoreOp, nv::ScalarStoreOp, nv::CpAsyncOp>(op) ||
+                      (isa<nv::LocalTransposeOp>(op) && name == touched->second.back());
     if (load && load.getMulticast())
       token->multicast = op;
   }

@@ -45,7 +45,8 @@ Expected<RegisterLayout> tileloom::registerLayout(Attribute attribute, ArrayRef<
   if (auto acc = dyn_cast_or_null<nv::WgmmaAccAttr>(attribute))
     return RegisterLayout::wgmmaAccumulator(shape, acc.getWarps());
   if (auto a = dyn_cast_or_null<nv::WgmmaAAttr>(attribute))
-    return RegisterLayout::wgmmaOperandA(shape, bits, a.getWarps());
+    return a.getPaired() ? RegisterLayout::wgmmaPairedA(shape, a.getWarps())
+                         : RegisterLayout::wgmmaOperandA(shape, bits, a.getWarps());
   if (auto acc = dyn_cast_or_null<nv::MmaAccAttr>(attribute))
     return RegisterLayout::mmaAccumulator(shape, acc.getRows(), acc.getColumns());
   if (auto a = dyn_cast_or_null<nv::MmaAAttr>(attribute))

@@ -60,6 +60,7 @@ int32_t predict(llvm::StringRef source, llvm::StringRef target, const char *sche
     kernel->setAttr(tile::scheduleAttrName, own);
   }
   PassManager pm(&context);
+  pm.addPass(tile::createTileSwapOperands({target.str()}));
   pm.addPass(tile::createTileJoinProducts());
   pm.addPass(tile::createTileAssignSchedule({target.str()}));
   if (failed(pm.run(*module)))

@@ -72,6 +72,7 @@ Entry judge(ModuleOp module, StringRef chip, ArrayRef<std::optional<int64_t>> va
     return success();
   });
   PassManager pm(context);
+  pm.addPass(tile::createTileSwapOperands({chip.str()}));
   pm.addPass(tile::createTileJoinProducts());
   pm.addPass(tile::createTileAssignSchedule({chip.str()}));
   if (succeeded(pm.run(*copy)))

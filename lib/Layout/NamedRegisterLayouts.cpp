@@ -215,6 +215,28 @@ Expected<RegisterLayout> RegisterLayout::wgmmaOperandA(ArrayRef<int64_t> shape,
                      {Repeat::Warp, 0, groups}});
 }
 
+// A as above with k = 4*(t%4) + b + 16*(r>>1) read as column 2*(t%4) + (b&1) + 8*(b>>1) + 16*(r>>1).
+Expected<RegisterLayout> RegisterLayout::wgmmaPairedA(ArrayRef<int64_t> shape, unsigned warps) {
+  StringRef what = "paired wgmma operand A";
+  if (Error error = checkWarpgroups(what, warps))
+    return error;
+  int64_t groups = warps / 4;
+  if (Error error = checkMatrix(what, shape, 64 * groups, 32))
+    return error;
+  CoreBuilder core(2);
+  core.addRegister({0, 1});
+  core.addRegister({0, 8});
+  core.addRegister({8, 0});
+  core.addRegister({0, 16});
+  for (Step step : {Step{0, 2}, Step{0, 4}, Step{1, 0}, Step{2, 0}, Step{4, 0}})
+    core.addLane(step);
+  core.addWarp({16, 0});
+  core.addWarp({32, 0});
+  return core.build({{Repeat::Register, 1, shape[1] / 32},
+                     {Repeat::Register, 0, shape[0] / (64 * groups)},
+                     {Repeat::Warp, 0, groups}});
+}
+
 /// Checks the warps of mma.sync tiles: rows first, then columns.
 static Error checkMmaWarps(StringRef what, unsigned rows, unsigned columns) {
   if (rows == 0 || columns == 0 || rows * columns > 64)

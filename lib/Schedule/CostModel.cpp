@@ -10,6 +10,7 @@
 
 #include "tileloom/Schedule/Limits.h"
 #include "tileloom/Schedule/ScalarValues.h"
+#include "tileloom/Schedule/TileWork.h"
 
 #include "ItemTime.h"
 
@@ -54,6 +55,7 @@ struct Cost {
   double other = 0;    ///< clocks of everything that warps do
   double stores = 0;   ///< bytes out
   double pieces = 0;   ///< that they leave in
+  double narrow = 0;   ///< pieces with rows of less than 64 bytes, times what they lack
   double widest = 0;   ///< registers of a thread for one sum
 
   void add(const Cost &more, double times) {
@@ -63,6 +65,7 @@ struct Cost {
     other += more.other * times;
     stores += more.stores * times;
     pieces += more.pieces * times;
+    narrow += more.narrow * times;
     widest = std::max(widest, more.widest);
   }
 };
@@ -114,15 +117,17 @@ public:
     double loops = 0;
     time(body, outside, loops, result);
 
+    double piece = machine.storePiece / (buffers > 1 ? 1.3 : 1);
     double turn = outside.stores / machine.storeBytes + outside.other +
                   (outside.stores > 0 ? machine.storeBase : 0) +
-                  outside.pieces * machine.storePiece / (buffers > 1 ? 1.3 : 1) +
+                  outside.pieces * piece +
                   (outside.products > 0 ? outside.products + machine.copyLatency : 0);
     if (replicas > 2 && !takesTurns)
       turn *= machine.sharedTurn;
     result.turnClocks = turn;
     result.bytes = traffic.through();
-    TileTime whole{kernel, machine, evaluate, traffic, loops, turn, lines, raster, split, keep, takesTurns, reverse};
+    bool ordered = !reverse && products == 1 && tiles && tiles.getExtents().size() == 2 && !placesAreRead(tiles);
+    TileTime whole{kernel, machine, evaluate, traffic, loops, turn, outside.narrow * piece, lines, raster, split, keep, takesTurns, reverse, ordered};
     if (tiles)
       whole.columns = std::max(evaluate(tiles.getExtents().back()).value_or(1), 1.0);
     return timeOfItems(whole, result);
@@ -166,7 +171,6 @@ private:
     });
     fixed += staging;
     int64_t fit = perStage > 0 ? int64_t((sharedBytes - fixed) / perStage) : 1;
-    int64_t products = 0;
     kernel.walk([&](tile::DotOp) { ++products; });
     int64_t wanted = stages ? stages : std::min(fit, products > 1 ? deepestOfSeveral : deepestRing);
     result.stages = wanted;
@@ -322,13 +326,16 @@ private:
       bool splits = splitsLines(load);
       cost.copies += bytesOf(load.getType()) * std::max(splits ? machine.splitCopy : 1, narrow(load));
       double before = traffic.through();
-      traffic.add(load, evaluate, splits);
+      traffic.add(load, evaluate, splits, splits ? machine.splitFetch : 1);
       lines += (traffic.through() - before) * (splits ? machine.splitCopy : 1);
     } else if (isa<tile::StoreOp, tile::StoreReduceOp>(op)) {
       auto type = cast<RankedTensorType>(op->getOperand(0).getType());
       cost.stores += bytesOf(type);
-      cost.pieces += double(type.getShape().back()) / columnsOfPiece(type);
-      traffic.add(op, evaluate, false);
+      double pieces = double(type.getShape().back()) / columnsOfPiece(type);
+      double row = columnsOfPiece(type) * type.getElementTypeBitWidth() / 8.0;
+      cost.pieces += pieces;
+      cost.narrow += pieces * std::max(0.0, 64 / row - 1) * 0.5;
+      traffic.add(op, evaluate, false, spreadOf(op, columnsOfPiece(type) * type.getElementTypeBitWidth() / 8));
     } else if (auto gather = dyn_cast<tile::GatherOp>(op)) {
       cost.other += elements(gather.getType()) / 32;
     } else if (auto scatter = dyn_cast<tile::ScatterOp>(op)) {
@@ -359,6 +366,13 @@ private:
     return type.getRank() < 2 || swizzle == 128 ? 1 : std::max(1.0, machine.narrowRow / swizzle);
   }
 
+  /// Lines of 128 bytes that the pieces of a result's rows touch, for each that they fill. A fitted power of it.
+  double spreadOf(Operation *store, int64_t piece) {
+    int64_t pitch = int64_t(evaluate(store->getOperand(1)).value_or(0));
+    double aligned = std::gcd(std::gcd(pitch, piece), int64_t(128));
+    return std::pow((piece + 128 - aligned) / piece, machine.partialLines);
+  }
+
   /// Whether rows of the tensor begin at other places than lines of 128 bytes: the value of a
   /// descriptor is the distance of its rows.
   bool splitsLines(tile::LoadOp load) {
@@ -371,7 +385,7 @@ private:
   ScalarValues evaluate;
   Traffic traffic;
   double lines = 0; // bytes through L2, with what half lines cost
-  int64_t replicas = 1, stages = 0, pending = 0, buffers = 1, raster = 1;
+  int64_t products = 0, replicas = 1, stages = 0, pending = 0, buffers = 1, raster = 1;
   std::optional<int64_t> piece, split;
   StringRef keep;
   bool takesTurns = false, reverse = false;

@@ -20,11 +20,13 @@ struct TileTime {
   const Traffic &traffic;
   double loops;  ///< clocks of the loops with products
   double turn;   ///< clocks from the last product to the end of the stores
+  double narrow; ///< of them, those that pieces of results with rows of less than 64 bytes take longer
   double lines;  ///< bytes of all tiles through L2, with what half lines cost
   int64_t raster;
   std::optional<int64_t> split;
   llvm::StringRef keep;
   bool takesTurns, reverse;
+  bool ordered; ///< one product, and an order of tiles that may be chosen
   double columns = 1; ///< tiles of the last extent
 };
 

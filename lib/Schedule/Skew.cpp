@@ -100,8 +100,8 @@ static std::optional<SkewPlan> planFor(const RoleLoop &graph, SmallVector<unsign
       busy[static_cast<unsigned>(cost.engine)] += cost.busy * options.replicas;
   }
   plan.chain = turnTime(graph, plan.body);
-  double bound = *std::max_element(std::begin(busy), std::begin(busy) + 3);
-  plan.interval = std::max(bound, plan.chain);
+  plan.bound = *std::max_element(std::begin(busy), std::begin(busy) + 3);
+  plan.interval = std::max(plan.bound, plan.chain);
   // The units are only kept busy if a replica has time to spare for waits the model does not see.
   double slack = (plan.interval - plan.chain) / (0.1 * plan.interval);
   plan.interval *= 1 + 0.05 * std::max(0.0, 1 - slack);
@@ -124,8 +124,8 @@ SkewPlan schedule::planSkew(const RoleLoop &graph, const SkewOptions &options, s
       why += "impossible, " + reason;
       continue;
     }
-    why += llvm::formatv("{0:f0} clocks ({1:f0} of one replica), {2} registers", plan->interval,
-                         plan->chain, plan->registers)
+    why += llvm::formatv("{0:f0} clocks ({1:f0} of one replica, {2:f0} of the busiest unit), {3} registers", plan->interval,
+                         plan->chain, plan->bound, plan->registers)
                .str();
     bool fits = plan->registers <= options.registers;
     if (!fits && cut <= most)

@@ -29,12 +29,12 @@ static void collect(Value value, const llvm::DenseSet<Value> &ends,
     collect(operand, ends, sources);
 }
 
-void Traffic::add(Operation *op, ScalarValues &evaluate, bool splits) {
+void Traffic::add(Operation *op, ScalarValues &evaluate, bool splits, double spread) {
   bool load = isa<tile::LoadOp>(op);
   auto type =
       cast<RankedTensorType>(load ? op->getResult(0).getType() : op->getOperand(0).getType());
   double bytes = double(type.getNumElements()) * type.getElementTypeBitWidth() / 8;
-  Box box{load, splits, false, false, bytes, bytes};
+  Box box{load, splits, false, false, bytes, bytes, spread};
   double total = bytes;
   llvm::DenseSet<Value> ends, sources;
   for (auto loop = op->getParentOfType<scf::ForOp>(); loop;
@@ -93,8 +93,52 @@ double Traffic::dram(const Order &order) const {
   double sum = 0;
   for (const Box &box : boxes) {
     bool again = box.load && box.byRow != box.byColumn;
-    sum += box.distinct * (!again ? 1 : box.byRow ? rowTimes : columnTimes);
+    sum += box.distinct * (!again ? 1 : box.byRow ? rowTimes : columnTimes) * (box.load ? 1 : box.spread);
   }
+  return sum;
+}
+
+/// Rows (slices of them, too) and columns of tiles that `count` neighbours in the order of the work have.
+static std::pair<double, double> rowsAndColumns(const Traffic::Order &order, double count) {
+  double allRows = std::max(order.rows, 1.0) * order.slices, allColumns = std::max(order.columns, 1.0);
+  double rows = std::min({count, order.together * order.slices, allRows});
+  double columns = std::clamp(count / rows, 1.0, allColumns);
+  if (columns == allColumns)
+    rows = std::min(count / columns, allRows);
+  return {std::max(rows, 1.0), columns};
+}
+
+constexpr double neighbours = 16; // about the SMs of a GPC
+
+double Traffic::apart(const Order &order) const {
+  auto [rows, columns] = rowsAndColumns(order, neighbours);
+  double sum = 0;
+  for (const Box &box : boxes) {
+    if (!box.load || box.byRow == box.byColumn)
+      continue;
+    // By how many groups of neighbours each byte is read.
+    double groups = box.byRow ? order.columns / columns : order.rows / rows * std::min(rows, order.slices);
+    sum += box.distinct * std::clamp(groups - 1, 0.0, 1.0);
+  }
+  return sum;
+}
+
+double Traffic::fetched(const Order &order) const {
+  auto [rows, columns] = rowsAndColumns(order, neighbours);
+  double groups = std::max(order.rows * order.columns * order.slices / (rows * columns), 1.0), sum = 0;
+  for (const Box &box : boxes) {
+    double read = box.tile / order.slices * (box.byRow ? rows : std::min(rows, order.slices)) * (box.byColumn ? columns : 1);
+    sum += box.load ? groups * read * box.spread : box.distinct * box.spread;
+  }
+  return sum;
+}
+
+double Traffic::workingSet(const Order &order) const {
+  auto [rows, columns] = rowsAndColumns(order, order.atOnce * order.slices);
+  double sum = 0;
+  for (const Box &box : boxes)
+    if (box.load)
+      sum += box.tile * (box.byRow ? rows / order.slices : 1) * (box.byColumn ? columns : 1);
   return sum;
 }
 

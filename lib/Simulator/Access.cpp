@@ -89,22 +89,50 @@ void learn(Clocks &c, uint32_t actor, uint32_t epoch, bool proxied, bool tensor)
     raise(c.tensor, actor, epoch);
 }
 
-void learn(Warp &w, uint32_t actor, uint32_t epoch, bool proxied) {
-  if (!w.clocks.empty())
-    learn(w.clocks, actor, epoch, proxied);
+/// Only some lanes are about to learn something; true if all are, or have since the last
+/// synchronisation of the warp.
+static bool byAllLanes(Warp &w, uint32_t lanes) {
+  lanes |= ~w.live;
+  if (w.aheadSyncs == w.syncs)
+    return (lanes == ~0u ? lanes : w.ahead |= lanes) == ~0u;
+  if (lanes == ~0u)
+    return true;
+  w.aheadSyncs = w.syncs;
+  w.ahead = lanes;
+  w.seenBefore = w.clocks.seen;
+  return false;
 }
 
-void releaseInto(Warp &w, Clocks &to) {
+void learn(Warp &w, uint32_t actor, uint32_t epoch, uint32_t lanes, bool proxied) {
+  if (w.clocks.empty())
+    return;
+  if (byAllLanes(w, lanes) && w.aheadSyncs == w.syncs)
+    raise(w.seenBefore, actor, epoch);
+  learn(w.clocks, actor, epoch, proxied);
+}
+
+void nextEpoch(Warp &w, uint32_t lanes) {
+  w.cluster->records.released(w.actor, w.clocks.seen[w.actor]++, lanes, w.syncs);
+}
+
+void releaseInto(Warp &w, Clocks &to, uint32_t lanes) {
   if (w.clocks.empty())
     return;
   to.join(w.clocks);
-  ++w.clocks.seen[w.actor];
+  nextEpoch(w, lanes | ~w.live); // lanes that have exited make no difference
 }
 
 void acquireFrom(Warp &w, const Clocks &from) {
   if (w.clocks.empty() || from.empty())
     return;
   uint32_t own = w.clocks.seen[w.actor];
+  if (byAllLanes(w, w.active) && w.aheadSyncs == w.syncs)
+    joinInto(w.seenBefore, from.seen);
+  if (w.actor < from.seen.size())
+    w.ownSeen = std::max(w.ownSeen, from.seen[w.actor]);
+  uint32_t copies = bulkActor(w);
+  if (copies < from.seen.size() && from.seen[copies] > w.clocks.seen[copies])
+    w.copyWaitSyncs = 0; // waited for through an mbarrier
   w.clocks.join(from);
   w.clocks.seen[w.actor] = own;
 }
@@ -215,6 +243,18 @@ static void reportConflict(Warp &w, const AccessCheck &check, const SharedPlace 
     text = me + " reads " + at + ", which another lane of the warp wrote by " + other +
            "; nothing has synchronised the warp since (bar.warp.sync, or a barrier)";
     break;
+  case Conflict::FellowRead:
+    text = me + " overwrites " + at + ", which another lane of the warp may still read by " + other +
+           "; nothing has synchronised the warp since (bar.warp.sync, or a barrier)";
+    break;
+  case Conflict::LaneWrite:
+    text = me + " reads " + at + ", written by " + other +
+           "; only other lanes of that warp have released since (bar.warp.sync is missing before)";
+    break;
+  case Conflict::LaneRead:
+    text = me + " overwrites " + at + ", which may still be read by " + other +
+           "; only other lanes of that warp have released since (bar.warp.sync is missing before)";
+    break;
   case Conflict::Layout:
     kind = "swizzle-mismatch";
     text = me + " reads " + at + " with swizzle " + swizzleName(Swizzle(actor.layout - 1)) + "; " +
@@ -242,12 +282,15 @@ void noteShared(Warp &w, const SharedPlace &p, uint32_t bytes, Mode mode, const 
   a.layout = actor.layout;
   a.strict = c.checking(CheckStrict);
   a.clocks = &w.clocks;
-  if (!actor.async) {
-    a.lane = lane;
-    a.syncs = w.syncs;
-    a.copyActor = bulkActor(w);
-    a.copyWaitSyncs = w.copyWaitSyncs;
-  }
+  a.seen = lane >= 0 && w.behind(unsigned(lane)) ? &w.seenBefore : &w.clocks.seen;
+  a.lane = lane;
+  a.collective = w.collective;
+  a.warp = w.actor;
+  a.syncs = w.syncs;
+  a.ownSeen = w.ownSeen;
+  a.copyActor = bulkActor(w);
+  a.copyWaitSyncs = w.copyWaitSyncs;
+  a.copyWaitEpoch = w.copyWaitEpoch;
   if (races) {
     if (w.recordSyncs != w.syncs) { // records are shared by equal accesses of one epoch
       w.recordSyncs = w.syncs;

@@ -54,12 +54,14 @@ std::string hex(uint64_t v);
 std::string describeShared(const Cta &cta, uint32_t offset);
 void report(Warp &w, const char *kind, const std::string &message, int lane = -1);
 
-/// Release and acquire of the running warp's clocks.
-void releaseInto(Warp &w, Clocks &to);
+/// Release and acquire of the running warp's clocks. `lanes`: who releases; the active ones acquire.
+void releaseInto(Warp &w, Clocks &to, uint32_t lanes);
+/// What comes behind a release (or a fence that later ones build on) of the lanes.
+void nextEpoch(Warp &w, uint32_t lanes);
 void acquireFrom(Warp &w, const Clocks &from);
 /// Raises what a warp knows of one actor (an asynchronous stream that it has waited for).
 /// `proxied`: also what the asynchronous proxy may see (not so for cp.async, which is generic).
-void learn(Warp &w, uint32_t actor, uint32_t epoch, bool proxied = true);
+void learn(Warp &w, uint32_t actor, uint32_t epoch, uint32_t lanes, bool proxied = true);
 void learn(Clocks &c, uint32_t actor, uint32_t epoch, bool proxied = true, bool tensor = false);
 
 inline uint32_t warpActor(const Cta &cta, uint32_t warp) {

@@ -250,6 +250,16 @@ void finishCta(Cta &cta) {
             b.copyLine);
       if (!b.live)
         continue;
+      if (b.remotePhase > b.waitedPhase && c.clusterGeneration <= b.remoteGeneration &&
+          std::none_of(cta.warps.begin(), cta.warps.end(), [&](const std::unique_ptr<Warp> &warp) {
+            const Clock &seen = warp->clocks.seen;
+            return b.remoteActor < seen.size() && seen[b.remoteActor] >= b.remoteEpoch;
+          }))
+        add("exit-pending",
+            "the CTA ends without being ordered after the arrival of another CTA at line " +
+                std::to_string(b.remoteLine) + " at its mbarrier " + hex(b.address) +
+                ", which might have found it gone",
+            b.remoteLine);
       uint64_t word;
       std::memcpy(&word, cta.shared.data() + b.address, 8);
       MbarrierState s;

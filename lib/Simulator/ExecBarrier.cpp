@@ -74,7 +74,7 @@ void arriveNamed(Warp &w, const Instr &in, NamedBarrier &b, uint32_t id) {
     else
       b.reduction |= p != 0;
   }
-  releaseInto(w, b.clocks);
+  releaseInto(w, b.clocks, w.active);
   b.time = std::max(b.time, w.time);
   madeProgress(w);
 }
@@ -161,7 +161,7 @@ Step clusterArrive(Warp &w, const Instr &in) {
     if (!w.fenced.empty())
       c.clusterClocks.join(w.fenced);
   } else {
-    releaseInto(w, c.clusterClocks);
+    releaseInto(w, c.clusterClocks, w.active);
   }
   c.clusterTime = std::max(c.clusterTime, w.time);
   madeProgress(w);
@@ -213,21 +213,25 @@ Step threadFence(Warp &w, const Instr &in) {
     if (w.cluster->checking(CheckRaces))
       GlobalOrder::of(*w.cluster->grid).fence(w, Scope(in.sub >> 1 & 3));
     w.fenced = w.clocks;
-    ++w.clocks.seen[w.actor];
+    nextEpoch(w, w.active);
   }
   return Step::Next;
 }
 /// What is ordered before the fence becomes visible to the asynchronous proxy, of global memory
-/// (sub: bit 0), of shared memory (bit 1) or of both. The accesses of the other lanes of the warp
-/// count as the thread's own, which is lenient.
+/// (sub: bit 0), of shared memory (bit 1) or of both.
 Step proxyFence(Warp &w, const Instr &in) {
   if (in.sub & 2)
     fenceInitialised(w);
   if (!w.clocks.empty()) {
     if (in.sub & 1)
       joinInto(w.clocks.proxiedGlobal, w.clocks.seen);
-    if (in.sub & 2)
+    AccessTable &records = w.cluster->records;
+    if (in.sub & 2) {
       joinInto(w.clocks.proxied, w.clocks.seen);
+      records.fenced(w.actor, w.clocks.seen[w.actor], w.active | ~w.live, w.syncs);
+      records.fencedByOther(w.actor, w.clocks.seen);
+    }
+    nextEpoch(w, 0); // later writes are not fenced
   }
   return Step::Next;
 }

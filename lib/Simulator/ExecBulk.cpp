@@ -61,13 +61,14 @@ bool waitGroups(Warp &w, Warp::BulkState &s, uint64_t keep, bool all, uint64_t &
 // sub: bit 0 bulk, bit 1 .read, bit 2 wait_all; imm: groups to keep.
 Step waitCopies(Warp &w, const Instr &in) {
   uint64_t ready = 0;
-  uint32_t sequence = 0;
+  uint32_t sequence = 0, lanes = in.sub & 1 ? 0 : w.active;
   bool done = true;
   eachLane(w.active, [&](unsigned lane) {
     if (in.sub & 1) {
       auto it = w.bulk.find(lane);
       if (it == w.bulk.end())
         return;
+      lanes |= 1u << lane; // who has no copies has nothing to wait for
       done &= waitGroups(w, it->second, uint64_t(in.imm), false, ready, sequence);
       if (done && it->second.groups.empty() && it->second.open.empty())
         it->second.readsPending = false;
@@ -80,9 +81,9 @@ Step waitCopies(Warp &w, const Instr &in) {
     return Step::Blocked;
   }
   if (sequence)
-    learn(w, bulkActor(w), sequence, in.sub & 1);
+    learn(w, bulkActor(w), sequence, lanes, in.sub & 1);
   if (!(in.sub & 1))
-    w.copyWaitSyncs = w.syncs;
+    w.copyWaitSyncs = w.syncs, w.copyWaitEpoch = genericActor(w).epoch;
   w.group->wait.kind = WaitInfo::BulkGroup;
   finishWait(w, ready);
   return Step::Next;

@@ -299,8 +299,10 @@ void cvt(Decoder &d) {
   c.integral = integer >= 0 && c.toFloat && c.fromFloat;
   if (!c.toFloat && c.fromFloat && integer < 0)
     d.fail("conversion of a float to an integer needs .rni, .rzi, .rmi or .rpi");
+  // PTX ISA 9.7.9.21 wants a rounding where the result is smaller; f16 to bf16 and back may have
+  // none, and ptxas takes that for .rn.
   if (c.fromFloat && c.toFloat && integer < 0 && rounding < 0 && elementsOf(c.to) == 1 &&
-      formatInfo(c.toFormat).mantissaBits < formatInfo(c.fromFormat).mantissaBits)
+      bytesOf(c.to) < bytesOf(c.from))
     d.fail("narrowing conversion without a rounding modifier");
   const Operand &o0 = d.operand(0);
   unsigned n = elementsOf(c.to);

@@ -267,8 +267,6 @@ void decodeCpAsync(Decoder &d) {
 }
 
 void decodeStoreAsync(Decoder &d) {
-  if (d.take("bulk"))
-    d.fail("st.bulk is not supported");
   d.take("async");
   d.take("weak");
   if (!d.take("shared::cluster") || !d.take("mbarrier::complete_tx::bytes"))

@@ -162,17 +162,33 @@ struct Lop3 {
     return Step::Next;
   }
 };
+/// PTX ISA 9.7.8.6: p = (result != 0) BoolOp q. sub: bit 0 or (else and), bit 1 q is negated.
+Step lop3Predicate(Warp &w, const Instr &in) {
+  uint32_t q = getPredicate(w, in.e, in.sub & 2), any = 0;
+  Lop3::run(w, in);
+  eachLane(w.active, [&](unsigned i) { any |= uint32_t(w.reg<uint32_t>(in.d)[i] != 0) << i; });
+  setPredicate(w, in.f, in.sub & 1 ? any | q : any & q);
+  return Step::Next;
+}
+
 void lop3(Decoder &d) {
-  if (d.has("BoolOp") || d.has("or") || d.has("and"))
-    d.fail("lop3 with a boolean result is not supported");
+  int op = d.takeOneOf({"and", "or"});
   Ty t = d.needType();
-  d.needOperands(5, 5);
+  d.needOperands(op < 0 ? 5 : 6, op < 0 ? 5 : 6);
+  if ((op >= 0) == d.operand(0).pair.empty())
+    d.fail("lop3 gives a predicate (d|p) with .and or .or, and only then");
   d.in.a = d.use(d.operand(1), t);
   d.in.b = d.use(d.operand(2), t);
   d.in.c = d.use(d.operand(3), t);
   d.in.imm = d.needImmediate(d.operand(4), "the table of lop3");
+  if (op >= 0) {
+    bool negated;
+    d.in.e = d.usePred(d.operand(5), negated);
+    d.in.sub = uint32_t(op) | (negated ? 2u : 0);
+    d.in.f = d.defPred(d.operand(0).pair[0]);
+  }
   d.in.d = d.def(d.operand(0), t);
-  d.emit(Lop3::run);
+  d.emit(op < 0 ? Handler(Lop3::run) : lop3Predicate);
 }
 
 template <bool Left, bool Wrap> Step funnel(Warp &w, const Instr &in) {

@@ -22,11 +22,15 @@ namespace {
 // bits 8-9 shape (0 m8n8.b16, 1 m16n16.b8 / m16n8.b8, 2 m8n16), bits 12-14 bits of packed elements.
 constexpr uint32_t Trans = 8, Wide = 16, Generic = 32, AnyCta = 64;
 
-uint8_t *rowAddress(Warp &w, const Instr &in, unsigned lane, unsigned bytes, Mode mode) {
+uint8_t *rowAddress(Warp &w, const Instr &in, unsigned lane, unsigned bytes, Mode mode,
+                    const uint8_t *value = nullptr) {
   uint64_t a = in.sub & Wide ? w.reg<uint64_t>(in.a)[lane] + uint64_t(in.imm)
                              : w.reg<uint32_t>(in.a)[lane] + uint32_t(in.imm);
-  return place(w, in.sub & Generic ? Space::Generic : Space::Shared, a, bytes, 16, mode, int(lane),
-               in.sub & AnyCta);
+  w.collective = mode == Mode::Read;
+  uint8_t *p = place(w, in.sub & Generic ? Space::Generic : Space::Shared, a, bytes, 16, mode,
+                     int(lane), in.sub & AnyCta, value);
+  w.collective = false;
+  return p;
 }
 
 Step loadMatrix(Warp &w, const Instr &in) {
@@ -106,7 +110,7 @@ Step storeMatrix(Warp &w, const Instr &in) {
         }
       }
     for (unsigned r = 0; r < 8; ++r)
-      if (uint8_t *p = rowAddress(w, in, 8 * i + r, 16, Mode::Write))
+      if (uint8_t *p = rowAddress(w, in, 8 * i + r, 16, Mode::Write, rows[r]))
         std::memcpy(p, rows[r], 16);
   }
   return Step::Next;

@@ -107,8 +107,14 @@ Step arrive(Warp &w, const Instr &in) {
     if (!b)
       return;
     BarrierInfo &info = *b.info();
-    if (b.cta != w.cta)
+    if (b.cta != w.cta) {
       needInitFence(w, b, int(lane));
+      info.remotePhase = info.phase + 1;
+      info.remoteGeneration = w.cluster->clusterGeneration + w.clusterArrived;
+      info.remoteActor = w.actor;
+      info.remoteEpoch = genericActor(w).epoch;
+      info.remoteLine = w.current->line;
+    }
     ArriveOptions o;
     o.expectTx = in.sub & ExpectTx;
     o.drop = in.sub & Drop;
@@ -131,7 +137,7 @@ Step arrive(Warp &w, const Instr &in) {
       if (!w.fenced.empty())
         info.clocks.join(w.fenced);
     } else {
-      releaseInto(w, info.clocks);
+      releaseInto(w, info.clocks, 1u << lane);
     }
     info.time = std::max(info.time, w.time);
     if (r.completed)
@@ -214,7 +220,6 @@ Step wait(Warp &w, const Instr &in) {
     if (last) {
       if (!(in.sub & Relaxed))
         acquireFrom(w, last->done);
-      ++w.syncs;
       w.block(WaitInfo::TryWait, address, parity);
       finishWait(w, ready);
     }

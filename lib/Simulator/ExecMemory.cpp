@@ -107,6 +107,46 @@ template <bool Wide> Handler storeFor(Space s) {
   }
 }
 
+/// st.bulk, PTX ISA 9.7.9.13: zeros over shared memory of the CTA. sub: bit 0 generic, bit 1 wide.
+Step storeBulk(Warp &w, const Instr &in) {
+  eachLane(w.active, [&](unsigned lane) {
+    uint64_t address = in.sub & 2 ? addressOf<true>(w, in, lane) : addressOf<false>(w, in, lane);
+    uint64_t size = w.reg<uint64_t>(in.b)[lane];
+    if (size % 8 || size > 1 << 24) {
+      report(w, "bad-size",
+             "st.bulk of " + std::to_string(size) +
+                 " bytes; a multiple of 8 up to 16777216 is needed",
+             int(lane));
+      return;
+    }
+    if (in.sub & 1 && spaceOf(Space::Generic, address) != Space::Shared) {
+      report(w, "out-of-bounds",
+             "st.bulk to generic address " + hex(address) + ", which is not in shared memory",
+             int(lane));
+      return;
+    }
+    if (uint8_t *p = place(w, Space::Shared, uint32_t(address), uint32_t(size), 8, Mode::Write,
+                           int(lane)))
+      std::memset(p, 0, size);
+  });
+  return Step::Next;
+}
+
+void decodeStoreBulk(Decoder &d) {
+  d.take("bulk");
+  d.take("weak");
+  bool shared = d.take("shared::cta") || d.take("shared");
+  d.needOperands(3, 3);
+  Decoder::Address a = d.address(d.operand(0));
+  d.in.a = a.slot;
+  d.in.imm = a.offset;
+  d.in.sub = (shared ? 0 : 1) | (a.wide ? 2 : 0);
+  d.in.b = d.use(d.operand(1), Ty::U64);
+  if (d.needImmediate(d.operand(2), "the initial value"))
+    d.fail("st.bulk stores zeros only");
+  d.emit(storeBulk, 0, 4);
+}
+
 void loadStore(Decoder &d, bool isLoad) {
   Space s = Space::Generic;
   if (d.take("global") || d.take("const"))
@@ -204,7 +244,9 @@ void registerMemory(DecodeTable &t) {
   t["ldu"] = [](Decoder &d) { loadStore(d, true); };
   void decodeStoreAsync(Decoder &); // ExecBulk.cpp
   t["st"] = [](Decoder &d) {
-    if (d.has("async") || d.has("bulk"))
+    if (d.has("bulk") && !d.has("async"))
+      return decodeStoreBulk(d);
+    if (d.has("async"))
       return decodeStoreAsync(d);
     loadStore(d, false);
   };

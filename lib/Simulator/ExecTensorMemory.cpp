@@ -105,6 +105,7 @@ void noteTensor(Warp &w, Cta &cta, uint32_t lane, uint32_t column, uint32_t colu
     a.record = c.records.add(r);
   }
   a.clocks = clocks ? clocks : followsTensorFences(w) ? &w.tensorSeen : &w.clocks;
+  a.seen = &a.clocks->seen;
   uint32_t offset = 4 * (lane * TensorMemory::Columns + column);
   AccessCheck check = mode == Mode::Write ? t.shadow->write(offset, 4 * columns, a, races)
                                           : t.shadow->read(offset, 4 * columns, a, races,

@@ -250,7 +250,7 @@ Step waitGroup(Warp &w, const Instr &in) {
     w.wgmmaGroupEnds.pop_front();
   }
   w.inFlightCount = !w.wgmmaGroupRegs.empty() || !w.wgmmaOpenRegs.empty();
-  learn(w, wgmmaActor(w), uint32_t(w.wgmmaCommits - keep));
+  learn(w, wgmmaActor(w), uint32_t(w.wgmmaCommits - keep), w.active);
   w.group->wait.kind = WaitInfo::Warpgroup;
   finishWait(w, g.lastDone);
   return Step::Next;

@@ -64,7 +64,7 @@ void GlobalOrder::release(Warp &w, Space space, uint64_t address, Scope scope, b
   }
   if (scope >= Scope::Cluster)
     word.clusters[cluster].join(w.clocks);
-  releaseInto(w, word.own[cta]);
+  releaseInto(w, word.own[cta], w.active);
 }
 
 void GlobalOrder::fence(Warp &w, Scope scope) {

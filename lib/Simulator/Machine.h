@@ -116,9 +116,16 @@ struct Warp {
   Clocks relaxedReads; // what words told that were read by relaxed loads, for the next fence
   uint32_t actor = 0;
   // Lanes of a warp are ordered by what makes them wait for each other (bar.warp.sync, CTA and
-  // cluster barriers, mbarriers), counted here, and by nothing else; likewise the count at the last
-  // wait for cp.async, whose data only the waiting lane may read before the next one.
-  uint32_t syncs = 1, copyWaitSyncs = 0;
+  // cluster barriers), counted here, and by releases of their own that the warp has acquired
+  // (mbarriers): the last of them. Likewise the count and the epoch at the last wait for cp.async,
+  // whose data only the waiting lane may read before.
+  bool collective = false; // the running instruction reads on behalf of all lanes (ldmatrix)
+  uint32_t syncs = 1, ownSeen = 0, copyWaitSyncs = 0, copyWaitEpoch = 0;
+  // What only some lanes, those `ahead`, have acquired since the warp synchronised, the others do not
+  // know: they are at `seenBefore`.
+  uint32_t ahead = 0, aheadSyncs = 0;
+  Clock seenBefore;
+  bool behind(unsigned lane) const { return aheadSyncs == syncs && !(ahead >> lane & 1); }
   // The access record of the running instruction: its lanes share one.
   const Instr *recordInstr = nullptr;
   uint32_t recordEpoch = 0, recordActor = 0, recordId = 0, recordSyncs = 0;
@@ -189,6 +196,9 @@ struct BarrierInfo {
   bool initFenced = false;                   // a fence followed the initialisation
   uint64_t copiesPhase = 0, waitedPhase = 0; // last phase with copies; last phase waited for
   uint32_t copyLine = 0;                     // of the youngest copy
+  // The youngest arrival of another CTA: who, when, and the cluster barrier that orders it at last.
+  uint64_t remotePhase = 0, remoteGeneration = 0;
+  uint32_t remoteActor = 0, remoteEpoch = 0, remoteLine = 0;
 };
 
 struct TensorMemory; // ExecTensor.cpp

@@ -35,75 +35,152 @@ uint32_t AccessTable::addReader(uint32_t set, uint32_t record) {
   return id;
 }
 
+AccessTable::Release &AccessTable::releaseOf(uint32_t actor, uint32_t epoch) {
+  if (releases.size() <= actor)
+    releases.resize(actor + 1);
+  if (releases[actor].size() <= epoch)
+    releases[actor].resize(epoch + 1);
+  return releases[actor][epoch];
+}
+
+void AccessTable::released(uint32_t actor, uint32_t epoch, uint32_t lanes, uint32_t syncs) {
+  Release &r = releaseOf(actor, epoch);
+  r.lanes = lanes;
+  r.syncs = syncs;
+}
+
+void AccessTable::fenced(uint32_t actor, uint32_t epoch, uint32_t lanes, uint32_t syncs) {
+  Release &r = releaseOf(actor, epoch);
+  r.fenced |= lanes;
+  r.fenceSyncs = std::max(r.fenceSyncs, syncs);
+}
+
+void AccessTable::fencedByOther(uint32_t self, const Clock &seen) {
+  for (uint32_t i = 0, n = uint32_t(std::min(seen.size(), releases.size())); i < n; ++i)
+    if (i != self && seen[i] && !releases[i].empty())
+      fenced(i, seen[i], ~0u, 0);
+}
+
+/// More releases than this between an access and the next one: lenient.
+constexpr uint32_t MostReleases = 256;
+
+uint32_t AccessTable::releasedLanes(uint32_t actor, uint32_t epoch, uint32_t syncs,
+                                    uint32_t upTo) const {
+  if (upTo < epoch)
+    return 0;
+  if (actor >= releases.size()) // an asynchronous stream
+    return ~0u;
+  const std::vector<Release> &r = releases[actor];
+  uint32_t lanes = 0;
+  for (uint32_t i = epoch; i <= upTo && lanes != ~0u; ++i) {
+    if (i >= r.size() || r[i].syncs > syncs || i - epoch > MostReleases)
+      return ~0u;
+    lanes |= r[i].lanes;
+  }
+  return lanes;
+}
+
+uint32_t AccessTable::fencedLanes(uint32_t actor, uint32_t epoch, uint32_t syncs,
+                                  uint32_t upTo) const {
+  if (actor >= releases.size())
+    return ~0u;
+  const std::vector<Release> &r = releases[actor];
+  uint32_t lanes = 0;
+  for (uint32_t i = epoch; i <= upTo && lanes != ~0u; ++i) {
+    if (i >= r.size() || r[i].fenceSyncs > syncs || i - epoch > MostReleases)
+      return ~0u;
+    lanes |= r[i].fenced;
+  }
+  return lanes;
+}
+
 SharedShadow::SharedShadow(uint32_t bytes, AccessTable &table)
-    : cells((bytes + 3) / 4), valid((bytes + 3) / 4, 0), lanes((bytes + 3) / 4, 0), table(table) {
+    : cells((bytes + 3) / 4), valid((bytes + 3) / 4, 0), writeLanes((bytes + 3) / 4, 0),
+      readLanes((bytes + 3) / 4, 0), table(table) {
   for (Cell &c : cells)
     c = Cell{0, 0, 0};
 }
 
-bool SharedShadow::ordered(uint32_t record, const Access &access) const {
+uint32_t SharedShadow::ordered(uint32_t record, const Access &access) const {
   const AccessRecord &r = table[record];
+  if (!r.async && (r.actor == access.warp || r.actor == access.copyActor)) {
+    bool copy = r.actor != access.warp; // cp.async: as if written when it was waited for
+    if (copy && access.actor == access.copyActor && !access.async)
+      return ~0u;
+    if (copy && (*access.seen)[r.actor] < r.epoch)
+      return 0;
+    uint32_t syncs = copy ? access.copyWaitSyncs : r.warpEpoch;
+    if (access.lane < 0 || syncs != access.syncs)
+      return ~0u;
+    return 1u << access.lane | table.releasedLanes(access.warp, copy ? access.copyWaitEpoch : r.epoch,
+                                                   syncs, access.ownSeen);
+  }
   if (r.actor == access.actor && r.async == access.async)
-    return true;
-  const Clock &seen = access.clocks->seen;
-  return r.actor < seen.size() && seen[r.actor] >= r.epoch;
+    return ~0u;
+  const Clock &seen = *access.seen;
+  if (r.actor >= seen.size() || seen[r.actor] < r.epoch)
+    return 0;
+  return r.async ? ~0u : table.releasedLanes(r.actor, r.epoch, r.warpEpoch, seen[r.actor]);
 }
 
-bool SharedShadow::proxied(uint32_t record, const Access &access) const {
+bool SharedShadow::proxied(uint32_t record, uint32_t lanes, const Access &access) const {
   const AccessRecord &r = table[record];
   if (r.async || !access.async)
     return true;
   const Clock &proxied = access.clocks->proxied;
-  return r.actor < proxied.size() && proxied[r.actor] >= r.epoch;
+  return r.actor < proxied.size() && proxied[r.actor] >= r.epoch &&
+         !(lanes & ~table.fencedLanes(r.actor, r.epoch, r.warpEpoch, proxied[r.actor]));
 }
 
-/// Whether another lane of the same warp wrote the cell, and the warp has not synchronised since.
-bool SharedShadow::byFellow(uint32_t cell, const Access &access) const {
-  if (!lanes[cell] || lanes[cell] == access.lane + 1)
-    return false;
-  const AccessRecord &r = table[cells[cell].writer];
-  if (r.async)
-    return false;
-  return r.actor == access.actor       ? r.warpEpoch == access.syncs
-         : r.actor == access.copyActor ? access.copyWaitSyncs == access.syncs
-                                       : false;
+/// Which lanes have read the cell since the warp of its last reader released or synchronised.
+void SharedShadow::noteReader(uint32_t cell, uint32_t oldSet, const Access &access) {
+  uint32_t mine = access.lane < 0 || access.async ? 0 : access.collective ? ~0u : 1u << access.lane;
+  const std::vector<uint32_t> &before = table.readers(oldSet);
+  if (mine && readLanes[cell] && !before.empty()) {
+    const AccessRecord &r = table[before.back()];
+    if (r.actor == access.actor && !r.async && r.warpEpoch == access.syncs &&
+        r.epoch == table[access.record].epoch)
+      mine |= readLanes[cell];
+  }
+  readLanes[cell] = mine;
 }
 
 AccessCheck SharedShadow::read(uint32_t offset, uint32_t bytes, const Access &access, bool races,
                                bool uninit) {
   AccessCheck result;
-  uint32_t okWriter = 0, lastSet = ~0u, nextSet = 0;
+  uint32_t okWriter = 0, okLanes = ~0u, lastSet = ~0u, nextSet = 0;
+  auto found = [&](Conflict conflict, uint32_t at, uint32_t other) {
+    if (result.conflict == Conflict::None)
+      result = {conflict, at, other};
+  };
   for (uint32_t at = offset, end = offset + bytes; at < end;) {
     uint32_t i = at >> 2, first = at & 3, last = std::min(4u, first + (end - at));
     uint8_t mask = uint8_t(((1u << last) - 1) & ~((1u << first) - 1));
     Cell &c = cells[i];
     if (uninit && (valid[i] & mask) != mask && result.conflict == Conflict::None) {
-      result = {Conflict::Uninitialised, at, 0};
+      found(Conflict::Uninitialised, at, 0);
       valid[i] |= mask; // once is enough
     }
     if (races) {
-      if (access.lane >= 0 && (c.mask & mask) && byFellow(i, access) &&
-          result.conflict == Conflict::None)
-        result = {Conflict::Fellow, at, c.writer};
-      if (c.writer != okWriter && (c.mask & mask)) {
-        if (!ordered(c.writer, access)) {
-          if (result.conflict == Conflict::None)
-            result = {Conflict::WriteRead, at, c.writer};
-        } else if (!proxied(c.writer, access)) {
-          if (result.conflict == Conflict::None)
-            result = {Conflict::NoProxyFence, at, c.writer};
-        } else if (access.layout && table[c.writer].layout &&
-                   access.layout != table[c.writer].layout) {
-          if (result.conflict == Conflict::None)
-            result = {Conflict::Layout, at, c.writer};
-        } else {
-          okWriter = c.writer;
-        }
+      if ((c.writer != okWriter || writeLanes[i] & ~okLanes) && (c.mask & mask)) {
+        const AccessRecord &r = table[c.writer];
+        uint32_t lanes = ordered(c.writer, access);
+        if (!lanes)
+          found(Conflict::WriteRead, at, c.writer);
+        else if (writeLanes[i] & ~lanes)
+          found(access.fellow(r) ? Conflict::Fellow : Conflict::LaneWrite, at, c.writer);
+        else if (!proxied(c.writer, writeLanes[i], access))
+          found(Conflict::NoProxyFence, at, c.writer);
+        else if (access.layout && r.layout && access.layout != r.layout)
+          found(Conflict::Layout, at, c.writer);
+        else
+          okWriter = c.writer, okLanes = access.async ? writeLanes[i] : lanes;
       }
       if (c.readers != lastSet) {
         lastSet = c.readers;
         nextSet = table.addReader(lastSet, access.record);
       }
+      noteReader(i, lastSet, access);
       c.readers = nextSet;
     }
     at += last - first;
@@ -113,34 +190,40 @@ AccessCheck SharedShadow::read(uint32_t offset, uint32_t bytes, const Access &ac
 
 AccessCheck SharedShadow::write(uint32_t offset, uint32_t bytes, const Access &access, bool races) {
   AccessCheck result;
-  uint32_t okWriter = 0, okSet = 0;
+  uint32_t okWriter = 0, okLanes = ~0u, okSet = 0, okReadLanes = ~0u;
+  auto found = [&](Conflict conflict, uint32_t at, uint32_t other) {
+    if (result.conflict == Conflict::None)
+      result = {conflict, at, other};
+    return false;
+  };
   for (uint32_t at = offset, end = offset + bytes; at < end;) {
     uint32_t i = at >> 2, first = at & 3, last = std::min(4u, first + (end - at));
     uint8_t mask = uint8_t(((1u << last) - 1) & ~((1u << first) - 1));
     Cell &c = cells[i];
     valid[i] |= mask;
     if (races) {
-      if (c.writer != okWriter && (c.mask & mask)) {
-        if (!ordered(c.writer, access)) {
-          if (result.conflict == Conflict::None)
-            result = {Conflict::WriteWrite, at, c.writer};
-        } else if (!proxied(c.writer, access)) {
-          if (result.conflict == Conflict::None)
-            result = {Conflict::NoProxyFence, at, c.writer};
-        } else {
-          okWriter = c.writer;
-        }
+      if ((c.writer != okWriter || writeLanes[i] & ~okLanes) && (c.mask & mask)) {
+        uint32_t lanes = ordered(c.writer, access);
+        if (!lanes || writeLanes[i] & ~lanes)
+          found(Conflict::WriteWrite, at, c.writer);
+        else if (!proxied(c.writer, writeLanes[i], access))
+          found(Conflict::NoProxyFence, at, c.writer);
+        else
+          okWriter = c.writer, okLanes = access.async ? writeLanes[i] : lanes;
       }
       // Readers of a partly written word may have read its other bytes: only whole words are sure.
-      if (c.readers != okSet && mask == 15) {
+      if ((c.readers != okSet || readLanes[i] & ~okReadLanes) && mask == 15) {
         bool fine = true;
-        for (uint32_t r : table.readers(c.readers)) {
-          bool inOrder = ordered(r, access);
-          if (inOrder && (!access.strict || proxied(r, access)))
-            continue;
-          fine = false;
-          if (result.conflict == Conflict::None)
-            result = {inOrder ? Conflict::NoProxyFence : Conflict::ReadWrite, at, r};
+        const std::vector<uint32_t> &readers = table.readers(c.readers);
+        for (uint32_t r : readers) {
+          uint32_t lanes = ordered(r, access);
+          if (!lanes)
+            fine = found(Conflict::ReadWrite, at, r);
+          else if (r == readers.back() && readLanes[i] & ~lanes)
+            fine = found(access.fellow(table[r]) ? Conflict::FellowRead : Conflict::LaneRead, at, r);
+          else if (access.strict && !proxied(r, 0, access))
+            fine = found(Conflict::NoProxyFence, at, r);
+          okReadLanes = lanes;
         }
         if (fine)
           okSet = c.readers;
@@ -148,9 +231,9 @@ AccessCheck SharedShadow::write(uint32_t offset, uint32_t bytes, const Access &a
       bool sameWriter = c.writer == access.record;
       c.mask = sameWriter ? (c.mask | mask) & 15 : mask & 15;
       c.writer = access.record & 0xFFFFFFF;
-      lanes[i] = uint8_t(access.lane + 1);
+      writeLanes[i] = access.lane < 0 || access.async ? 0 : 1u << access.lane;
       if (mask == 15)
-        c.readers = 0;
+        c.readers = 0, readLanes[i] = 0;
     }
     at += last - first;
   }
@@ -161,6 +244,7 @@ void SharedShadow::forget(uint32_t offset, uint32_t bytes) {
   for (uint32_t i = offset >> 2; i < (offset + bytes + 3) >> 2; ++i) {
     cells[i] = Cell{0, 0, 0};
     valid[i] = 0;
+    writeLanes[i] = readLanes[i] = 0;
   }
 }
 

@@ -5,6 +5,10 @@
 // words have the same history costs one comparison a word. Global memory keeps only the last
 // writer.
 //
+// Clocks are those of warps. Lanes are told apart by what each release of a warp covered: the lanes
+// that executed it, and, after the warp has synchronised, all. An access by a lane that no release
+// covers is not ordered before whoever acquired them.
+//
 //===----------------------------------------------------------------------===//
 #ifndef TILELOOM_LIB_SIMULATOR_SHADOW_H
 #define TILELOOM_LIB_SIMULATOR_SHADOW_H
@@ -25,8 +29,22 @@ public:
   /// The set `set` plus a reader; an older read of the same actor is replaced.
   uint32_t addReader(uint32_t set, uint32_t record);
   const std::vector<uint32_t> &readers(uint32_t set) const { return sets[set]; }
+  /// A warp's release at `epoch`, by some of its lanes; `syncs`: Warp::syncs.
+  void released(uint32_t actor, uint32_t epoch, uint32_t lanes, uint32_t syncs);
+  /// Lanes whose accesses at `epoch` and `syncs` the releases until `upTo` cover.
+  uint32_t releasedLanes(uint32_t actor, uint32_t epoch, uint32_t syncs, uint32_t upTo) const;
+  /// A warp's proxy fence over shared memory, and lanes whose writes such fences cover. Another
+  /// warp's fence covers all that is ordered before it (`syncs` 0).
+  void fenced(uint32_t actor, uint32_t epoch, uint32_t lanes, uint32_t syncs);
+  void fencedByOther(uint32_t self, const Clock &seen);
+  uint32_t fencedLanes(uint32_t actor, uint32_t epoch, uint32_t syncs, uint32_t upTo) const;
 
 private:
+  struct Release {
+    uint32_t lanes = ~0u, syncs = 0, fenced = 0, fenceSyncs = 0;
+  };
+  Release &releaseOf(uint32_t actor, uint32_t epoch);
+  std::vector<std::vector<Release>> releases; // by actor and epoch
   std::vector<AccessRecord> records;
   std::vector<std::vector<uint32_t>> sets;
   std::unordered_map<uint64_t, uint32_t> transitions;
@@ -41,7 +59,10 @@ enum class Conflict : uint8_t {
   ReadWrite,
   NoProxyFence,
   Layout,
-  Fellow // written by another lane of the warp, which has not synchronised since
+  Fellow,      // written by another lane of the warp, which has not synchronised since
+  FellowRead,  // overwrites what another lane of the warp may still read
+  LaneWrite,   // reads what a lane wrote that has not released it, only others of its warp
+  LaneRead     // overwrites what such a lane may still read
 };
 
 struct AccessCheck {
@@ -58,10 +79,13 @@ struct Access {
   uint8_t layout = 0;
   bool strict = false; // an asynchronous overwrite after a generic read needs a proxy fence too
   const Clocks *clocks = nullptr;
-  // Generic accesses of one lane (else -1): what the lane's fellows have written since the last
-  // synchronisation of the warp is not ordered before it.
+  const Clock *seen = nullptr; // of the lane
+  // Accesses of one lane (else -1), or issued by it: what the lane's fellows have done since the
+  // last synchronisation of the warp is not ordered before it, unless they released it (mbarriers).
   int lane = -1;
-  uint32_t syncs = 0, copyActor = 0, copyWaitSyncs = 0;
+  bool collective = false; // a read on behalf of all lanes
+  uint32_t warp = 0, syncs = 0, ownSeen = 0, copyActor = 0, copyWaitSyncs = 0, copyWaitEpoch = 0;
+  bool fellow(const AccessRecord &r) const { return r.actor == warp || r.actor == copyActor; }
 };
 
 class SharedShadow {
@@ -78,12 +102,13 @@ private:
     uint32_t mask : 4; // bytes that the last writer wrote
     uint32_t readers;
   };
-  bool ordered(uint32_t record, const Access &access) const;
-  bool proxied(uint32_t record, const Access &access) const;
-  bool byFellow(uint32_t cell, const Access &access) const;
+  /// Lanes of the record's warp whose access is ordered before; 0: none.
+  uint32_t ordered(uint32_t record, const Access &access) const;
+  bool proxied(uint32_t record, uint32_t lanes, const Access &access) const;
+  void noteReader(uint32_t cell, uint32_t oldSet, const Access &access);
   std::vector<Cell> cells;
   std::vector<uint8_t> valid; // 4 bits a cell
-  std::vector<uint8_t> lanes; // of the last writer, plus 1; 0: no single lane
+  std::vector<uint32_t> writeLanes, readLanes; // of the last writer and reader; 0: unknown
   AccessTable &table;
 };
 

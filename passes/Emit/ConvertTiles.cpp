@@ -52,6 +52,7 @@ struct ConvertTilesPass : tileloom::emit::impl::ConvertTilesBase<ConvertTilesPas
     populateMmaPatterns(converter, patterns);
     populateCpAsyncPatterns(converter, patterns);
     populateMemoryPatterns(converter, patterns);
+    populateTransposePatterns(converter, patterns);
     populateGlobalPatterns(converter, patterns);
     populateAsyncPatterns(converter, patterns);
     populateAtomicPatterns(converter, patterns);

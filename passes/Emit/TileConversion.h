@@ -199,6 +199,7 @@ void populateExchangePatterns(TileTypeConverter &converter, mlir::RewritePattern
 void populateMmaPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateCpAsyncPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateMemoryPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
+void populateTransposePatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateGlobalPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateAsyncPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateAtomicPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);

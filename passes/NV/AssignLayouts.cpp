@@ -37,7 +37,7 @@ namespace {
 
 /// Rows of the tile to which TMA, the tensor core and stmatrix apply their swizzles have two
 /// dimensions; others are plain.
-nv::SmemAttr chooseSmem(nv::MemDescType type) {
+nv::SmemAttr chooseSmem(nv::MemDescType type, bool paired) {
   SmallVector<int64_t> shape = squeezeShape(type.getShape());
   unsigned bits = tile::elementBits(type.getElementType());
   int64_t swizzle = 0;
@@ -47,7 +47,7 @@ nv::SmemAttr chooseSmem(nv::MemDescType type) {
   }
   if (shape.size() >= 2 && bits >= 8)
     swizzle = layout::swizzleWidth(layout::SharedLayout::widestSwizzle(shape, bits));
-  return nv::SmemAttr::get(type.getContext(), swizzle, /*transposed=*/false, /*rows=*/0);
+  return nv::SmemAttr::get(type.getContext(), swizzle, /*transposed=*/false, /*rows=*/0, paired);
 }
 
 /// Layout of the result of a view operation.
@@ -55,7 +55,7 @@ Attribute viewLayout(Operation *op, nv::MemDescType source, nv::MemDescType resu
   auto smem = cast<nv::SmemAttr>(source.getLayout());
   if (isa<nv::MemDescTransOp>(op))
     return nv::SmemAttr::get(op->getContext(), smem.getSwizzle(), !smem.getTransposed(),
-                             smem.getRows());
+                             smem.getRows(), smem.getPaired());
   // A slice keeps the row count of its allocation: columns of atoms are that far apart.
   SmallVector<int64_t> whole = squeezeShape(source.getShape()),
                        part = squeezeShape(result.getShape());
@@ -64,16 +64,51 @@ Attribute viewLayout(Operation *op, nv::MemDescType source, nv::MemDescType resu
     size_t rowDim = smem.getTransposed() ? whole.size() - 1 : whole.size() - 2;
     rows = whole[rowDim];
   }
-  return nv::SmemAttr::get(op->getContext(), smem.getSwizzle(), smem.getTransposed(), rows);
+  return nv::SmemAttr::get(op->getContext(), smem.getSwizzle(), smem.getTransposed(), rows,
+                           smem.getPaired());
+}
+
+/// Whether `use` is that of an operand B whose A is computed in registers: it is there as an accumulator.
+bool multipliesComputed(OpOperand &use) {
+  auto wgmma = dyn_cast<nv::WgmmaOp>(use.getOwner());
+  return wgmma && use.get() == wgmma.getB() && nv::isTile(wgmma.getA()) && !wgmma.getA().getDefiningOp<nv::LocalLoadOp>();
+}
+
+/// Tiles (a buffer, and which of the tiles of its slots) whose rows can be in any order, which is then that in which the other
+/// operand's columns are in registers anyway: 8-bit operands B that are transposed on the way, all of whose products have A in registers.
+using SlotTile = std::pair<Value, unsigned>;
+llvm::DenseSet<SlotTile> findPaired(Operation *root) {
+  llvm::DenseSet<SlotTile> transposed, others;
+  root->walk([&](warp::SlotOp slot) {
+    warp::AcquireOp origin = warp::originOf(slot.getToken());
+    auto ring = origin ? origin.getRing().getDefiningOp<warp::RingOp>() : warp::RingOp();
+    for (auto [index, view] : llvm::enumerate(slot.getViews())) {
+      SlotTile tile(ring ? ring.getBuffer() : Value(), index);
+      for (OpOperand &use : view.getUses()) {
+        auto trans = dyn_cast<nv::MemDescTransOp>(use.getOwner());
+        if (isa<nv::LocalTransposeOp>(use.getOwner()) && use.getOperandNumber() == 1)
+          transposed.insert(tile);
+        else if (!trans || !llvm::all_of(trans->getUses(), multipliesComputed))
+          others.insert(tile);
+      }
+    }
+  });
+  for (const SlotTile &tile : others)
+    transposed.erase(tile);
+  return transposed;
 }
 
 void assignShared(Operation *root) {
-  root->walk([](Operation *op) {
+  llvm::DenseSet<SlotTile> paired = findPaired(root);
+  root->walk([&](Operation *op) {
     if (auto slot = dyn_cast<warp::SlotOp>(op)) {
-      for (Value view : slot.getViews()) {
+      warp::AcquireOp origin = warp::originOf(slot.getToken());
+      auto ring = origin ? origin.getRing().getDefiningOp<warp::RingOp>() : warp::RingOp();
+      for (auto [index, view] : llvm::enumerate(slot.getViews())) {
         auto type = cast<nv::MemDescType>(view.getType());
+        bool isPaired = ring && paired.contains({ring.getBuffer(), index});
         if (type.getSpace() == nv::MemorySpace::Smem && !type.getLayout())
-          view.setType(type.withLayout(chooseSmem(type)));
+          view.setType(type.withLayout(chooseSmem(type, isPaired)));
       }
     } else if (isa<nv::MemDescSliceOp, nv::MemDescTransOp>(op)) {
       auto source = cast<nv::MemDescType>(op->getOperand(0).getType());
@@ -127,6 +162,14 @@ void assignRegisters(warp::RoleOp role) {
   copyConstants(role);
   nv::GlobalLayouts accesses(role);
   nv::LayoutFlow flow(warps);
+  // Before accumulators reach them: 8-bit operands that have a layout of their own (LayoutFlow).
+  role.walk([&](nv::WgmmaOp wgmma) {
+    auto type = dyn_cast<RankedTensorType>(wgmma.getA().getType());
+    nv::WgmmaAAttr layout = nv::fragmentsOfA(wgmma, warps);
+    if (type && tile::elementBits(type.getElementType()) == 8 && (layout.getPaired() || isa<BlockArgument>(wgmma.getA())))
+      flow.assign(wgmma.getA(), layout);
+  });
+  flow.run();
   role.walk([&](Operation *op) {
     if (auto wgmma = dyn_cast<nv::WgmmaOp>(op))
       flow.assign(wgmma.getResult(), nv::WgmmaAccAttr::get(context, warps));
@@ -141,7 +184,7 @@ void assignRegisters(warp::RoleOp role) {
   role.walk([&](Operation *op) {
     if (auto wgmma = dyn_cast<nv::WgmmaOp>(op)) {
       if (nv::isTile(wgmma.getA()))
-        flow.assign(wgmma.getA(), nv::WgmmaAAttr::get(context, warps));
+        flow.assign(wgmma.getA(), nv::fragmentsOfA(wgmma, warps));
     } else if (auto mma = dyn_cast<nv::MmaOp>(op)) {
       auto acc = productLayout(mma, warps);
       flow.assign(mma.getA(), nv::MmaAAttr::get(context, acc.getRows(), acc.getColumns()));

@@ -156,7 +156,7 @@ struct Inserter {
           written.unfenced.insert(token);
         continue;
       }
-      if (isa<nv::LocalStoreOp, nv::ScalarStoreOp>(op)) {
+      if (isa<nv::LocalStoreOp, nv::ScalarStoreOp, nv::LocalTransposeOp>(op)) {
         if (Value token = tokenOf(op.getOperand(1)))
           written.unfenced.insert(token);
         continue;

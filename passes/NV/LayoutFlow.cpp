@@ -24,7 +24,9 @@ bool tileloom::nv::isLeaf(Operation *op) {
 
 /// Operand A of a product has its own fragments where it is read from shared memory. What is
 /// computed for it has the accumulator's instead: the same rows, one order of registers at every
-/// width, and a conversion without an exchange just before the product.
+/// width, and a conversion without an exchange just before the product. Of 8 bits, four neighbours of
+/// the fragments share a register, but two of an accumulator: loops carry the fragments, and paired
+/// ones, which are the accumulator's in another order, are converted from wider elements.
 static Attribute sourceOfOperand(Value value, Attribute layout) {
   auto accumulator = [&](nv::WgmmaAAttr a) {
     return nv::WgmmaAccAttr::get(layout.getContext(), a.getWarps());
@@ -33,7 +35,12 @@ static Attribute sourceOfOperand(Value value, Attribute layout) {
     if (auto a = dyn_cast<nv::WgmmaAAttr>(slice.getParent()))
       return nv::SliceAttr::get(layout.getContext(), slice.getDim(), accumulator(a));
   auto a = dyn_cast_or_null<nv::WgmmaAAttr>(layout);
-  return a && !value.getDefiningOp<nv::LocalLoadOp>() ? Attribute(accumulator(a)) : layout;
+  if (!a)
+    return layout;
+  bool bytes = tile::elementBits(cast<RankedTensorType>(value.getType()).getElementType()) == 8;
+  bool carried = isa<BlockArgument>(value) || value.getDefiningOp<scf::ForOp>();
+  bool kept = value.getDefiningOp<nv::LocalLoadOp>() || (bytes && (carried || a.getPaired()));
+  return kept ? layout : Attribute(accumulator(a));
 }
 
 void LayoutFlow::assign(Value value, Attribute layout) {

@@ -19,6 +19,11 @@ using namespace mlir;
 using namespace tileloom;
 using namespace tileloom::nv;
 
+nv::WgmmaAAttr tileloom::nv::fragmentsOfA(nv::WgmmaOp wgmma, int64_t warps) {
+  auto shared = dyn_cast_or_null<nv::SmemAttr>(wgmma.getB().getType().getLayout());
+  return nv::WgmmaAAttr::get(wgmma.getContext(), warps, shared && shared.getPaired());
+}
+
 Attribute tileloom::nv::neededLayout(OpOperand &use) {
   Operation *user = use.getOwner();
   unsigned index = use.getOperandNumber();
@@ -38,7 +43,7 @@ Attribute tileloom::nv::neededLayout(OpOperand &use) {
     if (use.get() == wgmma.getC() && index != 0)
       return layoutOf(wgmma.getResult());
     auto acc = cast<nv::WgmmaAccAttr>(layoutOf(wgmma.getResult()));
-    return nv::WgmmaAAttr::get(context, acc.getWarps());
+    return fragmentsOfA(wgmma, acc.getWarps());
   }
   if (auto wait = dyn_cast<nv::WgmmaWaitOp>(user))
     return index < wait.getInputs().size() ? layoutOf(wait.getResult(index)) : Attribute();

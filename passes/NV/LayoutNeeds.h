@@ -13,6 +13,9 @@
 
 namespace tileloom::nv {
 
+/// The fragments in which a product of `warps` warps takes A from registers: B's rows say in which order.
+nv::WgmmaAAttr fragmentsOfA(nv::WgmmaOp wgmma, int64_t warps);
+
 /// The layout that `use` needs its operand in, given the layouts of everything else; none if any
 /// will do.
 mlir::Attribute neededLayout(mlir::OpOperand &use);

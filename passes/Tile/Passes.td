@@ -50,6 +50,16 @@ def TileJoinProducts : Pass<"tile-join-products"> {
   let dependentDialects = ["::tileloom::nv::NVDialect", "::mlir::arith::ArithDialect"];
 }
 
+def TileSwapOperands : Pass<"tile-swap-operands"> {
+  let summary = "Make products of few rows transposed ones";
+  let description = [{
+    A sum that a loop carries from zero, with fewer rows than the tensor core takes and at least as many columns, becomes the transposed sum of
+    the operands transposed and exchanged. After the loop it is transposed back, which is a choice of registers.
+  }];
+  let options = [Option<"chip", "chip", "std::string", "\"sm_90a\"", "Target, such as sm_90a">];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def TileSplitLoops : Pass<"tile-split-loops"> {
   let summary = "Make slices of a loop that sums products items of work of their own";
   let description = [{

@@ -131,15 +131,18 @@ private:
     if (trans)
       source = trans.getSource();
     Operation *def = source.getDefiningOp();
-    if (def && (isa<tile::LoadOp, tile::ToSharedOp>(def) || isStack(def)))
-      return;
-    bool ahead = followsFromMemory(source) || worthRole(dot, source, isB);
-    if (!isB && !ahead)
-      return;
     // Elements of 16 bits are read from either order of dimensions; others with K last only.
     bool anyOrder =
         tile::elementBits(cast<RankedTensorType>(value.getType()).getElementType()) == 16;
     bool viewed = static_cast<bool>(trans); // the product sees the stored tile transposed
+    if (def && (isa<tile::ToSharedOp>(def) || isStack(def)))
+      return;
+    bool load = isa_and_nonnull<tile::LoadOp>(def);
+    if (load && (anyOrder || viewed == isB))
+      return;
+    bool ahead = load || followsFromMemory(source) || worthRole(dot, source, isB);
+    if (!isB && !ahead)
+      return;
     if (!anyOrder && viewed != isB) {
       source = value;
       if (isB)

@@ -35,6 +35,14 @@ def WarpPlanBuffers : Pass<"warp-plan-buffers"> {
   let summary = "Decide the depths of rings and the registers of roles";
 }
 
+def WarpFormTransposes : Pass<"warp-form-transposes"> {
+  let summary = "Transpose tiles of 8 bits from shared memory to shared memory";
+  let description = [{
+    A read of a slot, its transposition and the write to another slot become `nv.local_transpose`; the slot goes back after it.
+  }];
+  let dependentDialects = ["::tileloom::nv::NVDialect"];
+}
+
 def WarpSliceResults : Pass<"warp-slice-results"> {
   let summary = "Work on results in slices of columns";
   let description = [{

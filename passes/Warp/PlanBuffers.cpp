@@ -137,8 +137,13 @@ Exchanges exchangesOf(func::FuncOp function) {
   };
   Exchanges exchanges;
   function.walk([&](RoleOp role) {
-    int64_t largest = 0;
+    int64_t largest = 0, reductions = 0;
+    bool transposed = false;
     role.walk([&](Operation *op) {
+      transposed |= isa<tile::TransOp>(op);
+      if (auto reduce = dyn_cast<nv::ReduceOp>(op))
+        if (auto part = dyn_cast<RankedTensorType>(reduce.getType()))
+          reductions += part.getNumElements() * 4 * role.getWarps();
       auto type = op->getNumOperands() ? dyn_cast<RankedTensorType>(op->getOperand(0).getType())
                                        : RankedTensorType();
       if (!type || type.getRank() < 2 || !rearranged(op, type))
@@ -147,7 +152,8 @@ Exchanges exchangesOf(func::FuncOp function) {
       largest = std::max(largest, type.getNumElements() *
                                       std::max<int64_t>(8, type.getElementTypeBitWidth()) / 8);
     });
-    exchanges.bytes += llvm::alignTo(largest, 1024) * role.getReplicas();
+    // Rows of a transposed tile lie across warps, which then exchange parts of their reductions.
+    exchanges.bytes += (llvm::alignTo(largest, 1024) + (transposed ? llvm::alignTo(reductions, 1024) : 0)) * role.getReplicas();
   });
   return exchanges;
 }
@@ -291,9 +297,9 @@ LogicalResult planTensorMemory(func::FuncOp function) {
 void planRegisters(func::FuncOp function, tile::ScheduleAttr schedule) {
   SmallVector<RoleOp> wide, narrow, gathering;
   function.walk([&](RoleOp role) {
-    (role.getSymName() == gatherRole ? gathering
-     : role.getWarps() >= 4          ? wide
-                                     : narrow)
+    (role.getWarps() < 4                ? narrow
+     : role.getSymName() == gatherRole ? gathering
+                                       : wide)
         .push_back(role);
   });
   if ((narrow.empty() && gathering.empty()) || wide.empty())
@@ -305,6 +311,8 @@ void planRegisters(func::FuncOp function, tile::ScheduleAttr schedule) {
   int64_t least = narrowRegisters;
   for (RoleOp role : narrow)
     role.walk([&](nv::Tcgen05MmaOp) { least = issuerRegisters; });
+  if (least == narrowRegisters && llvm::any_of(narrow, [](RoleOp role) { return role.getSymName() == gatherRole; }))
+    least = transposeRegisters;
   int64_t budget = wideRegisters(groups, least), gather = 0;
   for (RoleOp role : gathering) {
     std::tie(budget, gather) = gatherRegisters(groups, narrow.empty() ? 0 : least);

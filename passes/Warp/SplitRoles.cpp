@@ -20,6 +20,7 @@
 #include "passes/Warp/Projection.h"
 #include "passes/Warp/RoleSlice.h"
 #include "passes/Warp/ValueRing.h"
+#include "tileloom/Schedule/Limits.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -272,6 +273,20 @@ int64_t warpsOf(func::FuncOp function, StringRef role, tile::ScheduleAttr schedu
   return warps;
 }
 
+/// Whether all that a role does with tiles is to write them from one slot to another, transposed (warp-form-transposes).
+bool onlyTransposes(RoleOp role) {
+  WalkResult result = role.walk([](Operation *op) {
+    if (auto trans = dyn_cast<tile::TransOp>(op)) {
+      auto type = trans.getType();
+      bool whole = type.getElementTypeBitWidth() == 8 && type.getDimSize(1) % 32 == 0 && type.getDimSize(0) % 16 == 0;
+      return whole && trans.getSource().getDefiningOp<nv::LocalLoadOp>() ? WalkResult::advance() : WalkResult::interrupt();
+    }
+    bool computes = llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>) && !isa<nv::LocalLoadOp>(op);
+    return computes || isa<nv::CpAsyncOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return !result.wasInterrupted();
+}
+
 LogicalResult split(func::FuncOp function) {
   auto schedule = function->getAttrOfType<tile::ScheduleAttr>(tile::scheduleAttrName);
   TileOrder order{schedule ? schedule.integer("raster").value_or(1) : 1,
@@ -305,6 +320,8 @@ LogicalResult split(func::FuncOp function) {
     auto role = cast<RoleOp>(inside.create(roleState));
     OpBuilder body = OpBuilder::atBlockEnd(&role.getBody().front());
     Projector(slice, rings, order).block(entry, body);
+    if (name == gatherRole && onlyTransposes(role))
+      role.setWarps(schedule::transposeWarps);
   }
   // What is left outside is storage.
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(entry))) {

@@ -17,9 +17,10 @@ from .frontend.generate import schedule_attribute
 from .runtime import library as _runtime_library
 from .runtime.errors import ArgumentError, TileloomError
 
-_ROWS, _COLUMNS, _DEPTHS = (128, 64, 192, 256), (128, 256, 192, 64, 96, 32, 16, 48, 80, 112, 144, 160, 176, 208, 224, 240), (64, 128)
+_ROWS, _COLUMNS, _DEPTHS = (128, 64, 192, 256, 16, 8, 32), (128, 256, 192, 64, 96, 32, 16, 48, 80, 112, 144, 160, 176, 208, 224, 240), (64, 128)
 CANDIDATES = {"BM": _ROWS, "BN": _COLUMNS, "BK": _DEPTHS, "BLOCK": (1024, 512, 256), "BLOCK_M": _ROWS, "BLOCK_N": _COLUMNS, "BLOCK_K": _DEPTHS}
 SCHEDULES = ({}, {"use": "pingpong"})
+_PRODUCTS = (("BM", "BN"), ("BLOCK_M", "BLOCK_N"))  # one of the two is the tensor core's 64 rows (tile-swap-operands)
 _KEEP = (None, "rows", "columns")
 _UNKNOWN = -(1 << 63)
 _TRIALS = 8
@@ -65,6 +66,8 @@ def ranked(kernel, arguments, emit, target, schedule=None):
     found, error = [], None
     for place, combination in enumerate(itertools.product(*lists)):
         constants = dict(combination)
+        if any(constants.get(rows, 64) % 64 and constants.get(columns, 64) % 64 for rows, columns in _PRODUCTS):
+            continue
         try:
             program = emit(constants)
         except TileloomError as wrong:

@@ -1,8 +1,4 @@
-"""What a row of the tables is, and names of statements that both tables mutate."""
-
-RELEASE = r"mbarrier\.arrive\.shared"
-LOAD = r"cp\.async\.bulk\.tensor.*mbarrier::complete_tx"
-STORE = r"cp\.async\.bulk\.tensor.*bulk_group"
+"""What a row of the tables is."""
 
 
 class Fault:

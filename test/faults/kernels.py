@@ -184,6 +184,23 @@ def plus_one(rng):
     return [Array(x, "f32"), Array(np.zeros_like(x), "f32", 2.0 * x.astype(np.float64) + 1, 1e-6)]
 
 
+def turned(tiles, factor):
+    def problem(rng):
+        x = rng.standard_normal((tiles, 32, 4)).astype(np.float32)
+        return [Array(x, "f32"), Array(np.zeros_like(x), "f32", factor * x[:, ::-1])]
+    return problem
+
+
+def halves(rng):
+    x, lane = rng.integers(0, 0x7C00, 128).astype(np.int32), np.arange(128)
+    near = bf16(x.astype(np.uint16).view(np.float16))
+    back = fp32(near).astype(np.float16).view(np.uint16).astype(np.int64)
+    odd = lane % 2 == 1
+    first, second = ((x ^ lane) & 7 != 0) & odd, ((x & lane & 7) != 0) | ~odd
+    out = (near.astype(np.int64) ^ first * 32768 | second * 65536) ^ back << 17 & 0xFFFFFFFF
+    return [Array(x, "i32"), Array(np.zeros_like(x), "i32", out.astype(np.uint32).view(np.int32))]
+
+
 def remote_sum(rng):
     x = rng.integers(0, 1 << 20, (4, 32)).astype(np.int32)
     return [Array(x, "i32"), Array(np.zeros((5, 32), np.int32), "i32", np.concatenate([x.sum(0, keepdims=True), x]))]
@@ -265,6 +282,9 @@ KERNELS = {
     "transposed": by_hand("transposed", transposed, {0: {"box": [32, 32]}}, threads=256),
     "produced": by_hand("produced", produced, grid={"x": 2}, cluster=[2, 1, 1], threads=64),
     "cp_async_pipeline": by_hand("cp_async_pipeline", plus_one, threads=64),
+    "halves": by_hand("halves", halves),
+    "warp_ring": by_hand("warp_ring", turned(8, 2.0), threads=64),
+    "lone_warp": by_hand("lone_warp", turned(4, 1.0), threads=32),
     "remote_sum": by_hand("remote_sum", remote_sum, grid={"x": 4}, cluster=[4, 1, 1], threads=32),
     "chained_scan": by_hand("chained_scan", chained_scan, grid={"x": 4}, threads=64),
     "edited_map": by_hand("edited_map", edited_map, {0: {"box": [32, 32]}}),

@@ -1,26 +1,28 @@
 """Mutations of PTX text and of launch recipes. Each function gives a function of (ptx, recipe) that returns the mutated pair.
 
-Sites are named by a regular expression and the number of the matching statement, counted from 0 (negative: from the end). A site that does
-not exist is an error: the suite must notice when the compiler's output changes.
+Sites are named by a place (places.py: a regular expression, or what a statement is for) and the number of the matching statement, counted
+from 0 (negative: from the end). A site that does not exist is an error: the suite must notice when the compiler's output changes.
 """
 
 import copy
 import re
+
+from places import WAIT, behind, definition, find
 
 
 class NoSite(Exception):
     pass
 
 
-def sites(ptx, pattern):
-    """Indices of the lines that match."""
-    return [i for i, line in enumerate(ptx.split("\n")) if re.search(pattern, line) and not line.lstrip().startswith("//")]
+def sites(ptx, place):
+    """Indices of the lines of a place."""
+    return find(ptx, place)
 
 
 def site(ptx, pattern, number):
     found = sites(ptx, pattern)
     if not -len(found) <= number < len(found):
-        raise NoSite(f"{pattern!r} number {number}: found {len(found)} lines")
+        raise NoSite(f"{pattern if isinstance(pattern, str) else 'place'!r} number {number}: found {len(found)} lines")
     return found[number]
 
 
@@ -72,19 +74,19 @@ def same_address(pattern, number):
     return apply
 
 
-def drop_wait(number, every=False):
+def drop_wait(place=WAIT, number=0, every=False):
     """The try_wait loop: the label's branch back is not taken any more. The try_wait itself goes too, its predicate is set."""
     def change(line):
         predicate = re.search(r"%p\d+", line).group()
         return f"\tsetp.eq.b32 \t{predicate}, 0, 0;"
-    return edit(r"mbarrier\.try_wait", change, number, every)
+    return edit(place, change, number, every)
 
 
-def test_once(number):
+def test_once(place=WAIT, number=0):
     """The try_wait without the branch back to it: whatever it says, the thread goes on."""
     def apply(ptx, recipe):
         lines = ptx.split("\n")
-        i = site(ptx, r"mbarrier\.try_wait", number)
+        i = site(ptx, place, number)
         predicate = re.search(r"%p\d+", lines[i]).group()
         for j in range(i + 1, i + 4):
             negation = re.match(r"\s*not\.pred\s+(%p\d+), " + predicate, lines[j])
@@ -100,17 +102,33 @@ def test_once(number):
     return apply
 
 
-def keep_parity(number):
-    """A ring's parity (the xor behind a selp of 1 or 0) stays when the ring wraps."""
+def keep_parity(wait, number=0):
+    """A ring's parity (the first xor with a 1 or 0 behind the wait) stays when the ring wraps."""
+    def flips(ptx):
+        lines = ptx.split("\n")
+        return [i for i in find(ptx, r"xor\.b32\s+%r\d+, %r\d+, %r\d+;") if re.search(
+            r"selp\.b32\s+%r\d+, 1, 0", lines[definition(lines, re.search(r"(%r\d+);", lines[i]).group(1), i)])]
+    return edit(behind(flips, wait), lambda line: re.sub(r"xor\.b32(\s+%r\d+, %r\d+), %r\d+;", r"mov.b32\1;", line), number)
+
+
+def keep_between_tiles(wait, number=0):
+    """The parity of a wait that a loop carries keeps the value that the loop began with: its last definition, the one in the loop, is gone."""
     def apply(ptx, recipe):
         lines = ptx.split("\n")
-        for i in sites(ptx, r"selp\.b32\s+%r\d+, 1, 0")[number:]:
-            for j in (i + 1, i + 2):
-                if "xor.b32" in lines[j]:
-                    lines[j] = re.sub(r"xor\.b32(\s+%r\d+, %r\d+), %r\d+;", r"mov.b32\1;", lines[j])
-                    return "\n".join(lines), recipe
-        raise NoSite(f"no parity number {number}")
+        i = site(ptx, wait, number)
+        name = re.search(r"\],\s*(%\w+);", lines[i]).group(1)
+        given = [j for j in behind(rf"^\s*xor\.b32\s+{name},", lambda _: [i])(ptx)]
+        if not given:
+            raise NoSite(f"{name} is not given behind line {i + 1}")
+        lines[given[0]] = "\t// dropped: " + lines[given[0]].strip()
+        return "\n".join(lines), recipe
     return apply
+
+
+def by_lane(elect, comparison, lane, number=0):
+    """Lanes that compare so with `lane` go on behind an election, not the elected one."""
+    return edit(elect, lambda line: (f"{line}\n\t{{ .reg .b32 %lane; mov.u32 %lane, %laneid; setp.{comparison}.u32 "
+                                     f"{re.search(r'[|](%p[0-9]+)', line).group(1)}, %lane, {lane}; }}"), number)
 
 
 def by_warps(pattern, comparison, number=0, otherwise=""):
@@ -126,11 +144,11 @@ def bits(pattern, mask, number=0):
     return edit(pattern, lambda line: re.sub(r"(\d+);", lambda m: f"{int(m.group(1)) ^ mask};", line), number)
 
 
-def flip_parity(number):
+def flip_parity(place=WAIT, number=0):
     """Waits for the other phase."""
     def apply(ptx, recipe):
         lines = ptx.split("\n")
-        i = site(ptx, r"mbarrier\.try_wait", number)
+        i = site(ptx, place, number)
         parity = re.search(r"\],\s*(%\w+|\d+);", lines[i]).group(1)
         if parity.isdigit():
             lines[i] = re.sub(r"\],\s*\d+;", f"], {1 - int(parity)};", lines[i])
@@ -155,7 +173,7 @@ def move(pattern, number, before=None, after=None, anchor=0, lines_with_it=1):
     return apply
 
 
-def move_to_join(pattern, number):
+def move_to_join(pattern, number=0):
     """Moves a statement behind the label of the next conditional branch: what that branch guards comes before it."""
     def apply(ptx, recipe):
         lines = ptx.split("\n")
@@ -178,15 +196,16 @@ def insert(text, pattern, number=0, after=False):
 
 
 def in_recipe(*path, value):
-    """Sets recipe[path...]."""
+    """Sets recipe[path...], to value or to value(what it is)."""
     def apply(ptx, recipe):
         recipe = copy.deepcopy(recipe)
         at = recipe
         for key in path[:-1]:
             at = at[key]
-        if at[path[-1]] == value:
-            raise NoSite(f"the recipe's {path} is {value} already")
-        at[path[-1]] = value
+        new = value(at[path[-1]]) if callable(value) else value
+        if at[path[-1]] == new:
+            raise NoSite(f"the recipe's {path} is {new} already")
+        at[path[-1]] = new
         return ptx, recipe
     return apply
 

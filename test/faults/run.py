@@ -81,7 +81,7 @@ def export(folder, faults):
     for fault in faults:
         kernel = kernels.load(fault.kernel)
         ptx, recipe = fault.change(kernel.ptx, kernel.recipe)
-        write(slug(fault), kernel, ptx, recipe, examine(fault)[0])
+        write(slug(fault), kernel, ptx, recipe, examine(fault)[1])
     with open(os.path.join(folder, "index.json"), "w") as file:
         json.dump(index, file, indent=1)
     print(f"{len(index)} cases in {folder}")
@@ -91,12 +91,11 @@ HEAD = """# Seeded faults
 
 Each row is a mutation of a correct kernel, made by `test/faults/table.py` and `small.py`, with what the simulator says about it, and what an H200 does
 with it: `hang`, `wrong` (the result), `fault` (an error of the driver), `refused` (by the assembler or at launch), or **passes**: the right result,
-silently. "not run": the mutation, the kernel or its problem is newer than the last run there. Kernels for Blackwell have no column: there is none
-here to ask.
+silently. "not run": the mutation is newer than the last run there. Kernels for Blackwell have no column: there is none here to ask.
 
 `{command}`
 makes this table; the last column comes from `bench/results/h200-faults.json`, which `test/faults/run.py --export FOLDER` here and
-`test/faults/on_gpu.py FOLDER --jobs 12 --json results.json` on a GPU make. {counts}
+`test/faults/on_gpu.py FOLDER --jobs 14 --json results.json` on a GPU (about a minute) make. {counts}
 
 | kernel | fault | found as | also | H200 |
 |---|---|---|---|---|

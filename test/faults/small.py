@@ -1,8 +1,9 @@
 """The seeded faults of the small kernels (ptx/): barriers, cp.async, bulk copies, clusters, st.async and red.async, atomics and flags, edited
 tensor maps, clusterlaunchcontrol, sparse and masked products of tcgen05."""
 
-from fault import LOAD, Fault
+from fault import Fault
 from mutate import bits, both, drop, drop_wait, edit, insert, move, swap
+from places import LOAD
 
 SMALL = [
     Fault("block_sum", "no barrier between write and read", drop(r"bar\.sync"), "race"),
@@ -33,12 +34,12 @@ SMALL = [
     Fault("neighbours", "wrong CTA rank", swap(r"add\.s32 %r9", "1;", "2;"), "wrong-result"),
     Fault("neighbours", "remote address used as a local one", swap(r"ld\.shared::cluster", "shared::cluster", "shared"), "out-of-bounds"),
     Fault("transposed", "no barrier before the turned tile is read", drop(r"bar\.sync 0", 1), "race"),
-    Fault("transposed", "load not waited for", drop_wait(0), "race"),
+    Fault("transposed", "load not waited for", drop_wait(), "race"),
     Fault("transposed", "tile at an address that TMA cannot use", swap(LOAD, r"\[%r2\]", "[%r2+16]"), "tensor-map", "misaligned"),
     Fault("transposed", "every lane issues the copy", swap(r"@!%p2 bra", "@!%p2 bra READY", "// all"), "mbarrier", "race",
           "transaction-count"),
     Fault("produced", "remote barrier expects fewer bytes", swap(r"expect_tx", "1024", "1008"), "race", "transaction-count"),
-    Fault("produced", "message not waited for", drop_wait(0), "race"),
+    Fault("produced", "message not waited for", drop_wait(), "race"),
     Fault("produced", "no fence before the ticket", drop(r"membar", 0), "race"),
     Fault("produced", "no fence behind the ticket", drop(r"membar", 1), "race"),
     Fault("produced", "ticket not atomic", swap(r"atom\.global", r"atom\.global\.add\.u32 (%r\d+), (\[%rd3\]), 1;",
@@ -49,21 +50,38 @@ SMALL = [
     Fault("cp_async_pipeline", "barrier counts 31 arrivals of 32", swap(r"mbarrier\.init", "32;", "31;", 1), "mbarrier", checks="all,strict"),
     Fault("cp_async_pipeline", "copy behind its asynchronous arrival", move(r"cp\.async\.cg", 0, after=r"cp\.async\.mbarrier"), "race"),
     Fault("cp_async_pipeline", "slot released before it is read", move(r"mbarrier\.arrive\.shared", 0, before=r"ld\.shared"), "race"),
-    Fault("cp_async_pipeline", "slot not waited for by the producer", drop_wait(0), "barrier-lapped", "race"),
+    Fault("cp_async_pipeline", "slot not waited for by the producer", drop_wait(), "barrier-lapped", "race"),
     Fault("cp_async_pipeline", "copy of 16 bytes to an odd place", swap(r"cp\.async\.cg", r"\[%r15\]", "[%r15+8]"), "misaligned"),
     Fault("cp_async_pipeline", "vector read at an odd place", swap(r"ld\.shared", r"\[%r15\]", "[%r15+4]"), "misaligned"),
     Fault("cp_async_pipeline", "copy of 16 bytes from an odd place", swap(r"cp\.async\.cg", r"\[%rd4\]", "[%rd4+4]"), "misaligned"),
+    Fault("halves", "predicate of lop3 with the other operation", swap(r"lop3\.and", r"\.and", ".or"), "wrong-result"),
+    Fault("halves", "predicate of lop3 from one that nobody set", swap(r"lop3\.or", r"%p1;", "%p0;"), "uninitialised"),
+    Fault("warp_ring", "one lane releases what the others may still read", drop(r"bar\.warp\.sync", 0), "race"),
+    Fault("warp_ring", "others write what one lane's store still reads", drop(r"bar\.warp\.sync", 1), "race"),
+    Fault("warp_ring", "one lane stores what the others have not written", drop(r"bar\.warp\.sync", 2), "race"),
+    Fault("warp_ring", "proxy fence by the storing lane only", edit(r"fence\.proxy\.async", lambda line: "\t@!%p1 " + line.strip()),
+          "missing-proxy-fence"),
+    Fault("warp_ring", "slot released before it is read", both(drop(r"mbarrier\.arrive\.shared"), insert(
+        "\t@!%p1 mbarrier.arrive.shared.b64 _, [%r12];", r"ld\.shared\.v4")), "race"),
+    Fault("warp_ring", "proxy fence before the writes", move(r"fence\.proxy\.async", 0, before=r"st\.shared\.v4"), "missing-proxy-fence"),
+    Fault("warp_ring", "all wait for the store, only one lane has one", both(
+        drop(r"bar\.warp\.sync", 1), move(r"wait_group\.read", 0, after="RELEASED:")), "race"),
+    Fault("lone_warp", "elected lane loads over what the others read", drop(r"bar\.warp\.sync"), "race"),
+    Fault("lone_warp", "elected lane waits for all", both(
+        insert("\t@!%p1 bra GO;", r"mbarrier\.try_wait"), insert("GO:", r"ld\.shared\.v4")), "race"),
+    Fault("lone_warp", "load before the warp has synchronised",
+          both(drop(r"bar\.warp\.sync"), insert("\tbar.warp.sync -1;", r"mbarrier\.try_wait")), "race"),
     Fault("remote_sum", "bytes of one CTA not expected", swap(r"expect_tx", "1024", "896"), "transaction-count"),
     Fault("remote_sum", "rows sent twice", edit(r"st\.async", lambda line: line + "\n" + line), "transaction-count"),
     Fault("remote_sum", "sum not set to zero", drop(r"st\.shared"), "uninitialised"),
     Fault("remote_sum", "no cluster barrier before the sums",
           both(drop(r"barrier\.cluster\.arrive"), drop(r"barrier\.cluster\.wait")), "race"),
-    Fault("remote_sum", "sum not waited for", drop_wait(0), "race"),
+    Fault("remote_sum", "sum not waited for", drop_wait(), "race"),
     Fault("remote_sum", "data and barrier in different CTAs", swap(r"mapa\.shared::cluster\.u32 %r13", ", 0;", ", 1;"), "mbarrier"),
     Fault("remote_sum", "st.async 2 bytes off", swap(r"st\.async", r"\[%r15\]", "[%r15+2]"), "misaligned"),
     Fault("remote_sum", "st.async past the CTA's memory", swap(r"add\.s32 %r14", r"%r5, %r7", "%r5, 65536"), "out-of-bounds"),
     Fault("remote_sum", "CTA ends before the others have sent",
-          both(drop_wait(0), drop(r"barrier\.cluster\.arrive", 1), drop(r"barrier\.cluster\.wait", 1)), "remote-exited", "exit-pending"),
+          both(drop_wait(), drop(r"barrier\.cluster\.arrive", 1), drop(r"barrier\.cluster\.wait", 1)), "remote-exited", "exit-pending"),
     Fault("remote_sum", "another operation than add", swap(r"red\.async", r"\.add\.u32", ".and.b32"), "wrong-result"),
     Fault("chained_scan", "flag read without acquire", swap(r"ld\.acquire", "acquire.gpu", "relaxed.gpu"), "race"),
     Fault("chained_scan", "flag written without release", swap(r"st\.release", "release.gpu", "relaxed.gpu"), "race"),
@@ -91,7 +109,7 @@ SMALL = [
     Fault("edited_map", "map published where none may be", swap(r"tensormap\.cp_fenceproxy", r"\[%rd3\]", "[%rd3+32]"), "out-of-bounds",
           "misaligned"),
     Fault("edited_map", "map published by one lane", edit(r"tensormap\.cp_fenceproxy", lambda line: "\t@!%p1 " + line.strip()), "diverged"),
-    Fault("stealing", "answer read before it is there", drop_wait(0), "race"),
+    Fault("stealing", "answer read before it is there", drop_wait(), "race"),
     Fault("stealing", "first CTA asked for before the refusal is looked at", move(r"get_first_ctaid", 0, before=r"is_canceled"),
           "cluster-launch"),
     Fault("stealing", "half of the answer expected", swap(r"expect_tx", "16;", "8;"), "transaction-count"),
@@ -101,6 +119,7 @@ SMALL = [
     Fault("stealing", "asks again after a refusal", both(
         edit(r"@!%p3 bra END", lambda line: "\t@!%p3 add.s32 %r31, %r31, 1; setp.eq.s32 %p4, %r31, 2; @%p4 bra END; @!%p3 bra TILE;"),
         insert("\tmov.b32 %r31, 0;", "READY:")), "cluster-launch"),
+    Fault("stealing", "asks again while other lanes read the answer", drop(r"bar\.warp\.sync", 1), "race"),
     Fault("stealing", "every lane asks", drop(r"@%p1 bra ASKED"), "mbarrier"),
     Fault("tcgen05_sparse", "metadata not stored", drop(r"tcgen05\.st"), "uninitialised"),
     Fault("tcgen05_sparse", "metadata not waited for", drop(r"tcgen05\.wait::st"), "missing-tcgen05-wait"),

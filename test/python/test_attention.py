@@ -177,6 +177,15 @@ def test_fp8(s, t, h, g, d, causal):
     check((out, lse), batch(q, k, v, causal=causal), 0.025)
 
 
+@pytest.mark.parametrize("causal, bn", [(False, 192), (True, 160), (True, 192), (False, 96)])
+def test_fp8_tiles(causal, bn):
+    """The tiles of keys that long sequences get; the last one is not full."""
+    q, k, v = inputs(bn, 1, 150, 450, 2, 1, 128, dtype=F8)
+    out, lse = np.full(q.shape, np.nan, BF16), np.full((1, 2, 150), np.nan, np.float32)
+    kernels.attention(q, k, v, out, causal=causal, lse=lse, BN=bn)
+    check((out, lse), batch(q, k, v, causal=causal), 0.027)
+
+
 def test_fp8_scales():
     """Factors of each group; a sink, which is no key, has none."""
     q, k, v = inputs(20, 2, 150, 200, 4, 2, 128, dtype=F8)

@@ -66,6 +66,58 @@ def test_gelu_is_as_close_as_it_says(activation, limit):
     assert np.abs(found[4:] - wanted).max() < limit
 
 
+@TARGETS
+@pytest.mark.parametrize("m, n, k, rows, columns, schedule", [(5, 200, 200, 8, 64, {}), (21, 192, 520, 24, 64, {"split": 3}), (13, 300, 136, 16, 128, {}),
+                                                              (13, 300, 136, 16, 64, {"use": "pingpong"}), (40, 136, 64, 32, 128, {}), (7, 72, 0, 16, 64, {})])
+def test_tiles_of_few_rows(m, n, k, rows, columns, schedule, target):
+    """Fewer rows than the tensor core takes: the product is transposed (tile-swap-operands), with all that follows it."""
+    if target == "sm_100a":
+        if schedule.get("use"):
+            pytest.skip("one tensor core for all")
+        columns = 128
+    rng = np.random.default_rng(m)
+    a, b = factors(rng, m, n, k)
+    bias, amax, out = values(rng, n), np.zeros(m, np.float32), poison(m, n)
+    kernels.gemm(a, b, out, bias=bias, activation="silu", row_amax=amax, BM=rows, BN=columns, BK=64, schedule=schedule, target=target)
+    wanted = ACTIVATIONS["silu"](wide(a) @ wide(b) + wide(bias))
+    assert error(out, wanted) < 4e-3
+    assert np.allclose(amax, np.abs(wanted).max(1), rtol=1e-4)
+
+
+@pytest.mark.parametrize("layout", ["NN", "TN", "TT"])
+def test_few_rows_of_other_layouts(layout):
+    rng = np.random.default_rng(3)
+    a, b = factors(rng, 11, 200, 152)
+    x = np.ascontiguousarray(np.asarray(a).T).T if layout[0] == "T" else a
+    y = b if layout[1] == "T" else np.ascontiguousarray(b)
+    out = poison(11, 200)
+    kernels.gemm(x, y, out, BM=16, BN=64, BK=64)
+    assert error(out, wide(a) @ wide(b)) < 4e-3
+
+
+def test_few_rows_of_a_gated_product():
+    rng = np.random.default_rng(4)
+    a, b = factors(rng, 9, 2 * 96, 200)
+    out = poison(9, 96)
+    kernels.gemm_swiglu(a, b, out, BM=16, BN=64, BK=64)
+    gate, up = wide(a) @ wide(b[:, ::2]), wide(a) @ wide(b[:, 1::2])
+    assert error(out, ACTIVATIONS["silu"](gate) * up) < 4e-3
+
+
+@pytest.mark.parametrize("dtype, unit", [(BF16, 2.0**-7), (np.float16, 2.0**-10)])
+def test_gelu_of_16_bits(dtype, unit):
+    """Half a unit of the last place, and 2.3e-5."""
+    x = np.zeros((1024, 8), dtype)
+    x[:, 0] = np.linspace(-12, 12, 1024)
+    x[:3, 0] = [-np.inf, np.inf, np.nan]
+    ones = np.zeros((8, 8), dtype)
+    ones[0] = 1
+    found = wide(kernels.gemm(x, ones, activation="gelu")[:, 0])
+    assert found[1] == np.inf and np.isnan(found[2])
+    wanted = ACTIVATIONS["gelu"](wide(x[3:, 0]))
+    assert (np.abs(found[3:] - wanted) <= 0.5 * unit * np.abs(wanted) * 1.01 + 2.3e-5).all()
+
+
 def test_relu_keeps_nan():
     a, b = np.full((64, 64), np.nan, BF16), np.ones((64, 64), BF16)
     assert np.isnan(wide(kernels.gemm(a, b.T, activation="relu"))).all()

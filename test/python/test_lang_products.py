@@ -341,3 +341,52 @@ def test_refused_sums():
     for operands, out, needed in [("bf16", tl.float16, "needed float32"), ("f16", tl.int32, "needed float32 or float16")]:
         signature = {"a": f"*{operands}", "b": f"*{operands}", "c": "*f32", "M": "i32", "N": "i32", "K": "i32"}
         refused(typed_pointers, needed, "tl.dot", signature, OUT=out, BM=64, BN=64, BK=64)
+
+
+@tl.jit
+def product_of_views(a: tl.view, b: tl.view, c: tl.view, TA: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """c = a @ b; a is [K, M] with TA."""
+    for m, n in tl.tiles((c.shape[0], BM), (c.shape[1], BN)):
+        acc = tl.zeros((BM, BN), tl.float32)
+        for k in tl.range(0, b.shape[0], BK):
+            x = a.load([k, m], [BK, BM]).T if TA else a.load([m, k], [BM, BK])
+            acc = tl.dot(x, b.load([k, n], [BK, BN]), acc)
+        c.store([m, n], acc.to(c.dtype))
+
+
+@tl.jit
+def product_of_sums(a: tl.view, b: tl.view, v: tl.view, c: tl.view, BM: tl.constexpr, BN: tl.constexpr, D: tl.constexpr, E: tl.constexpr):
+    """c = relu(a b^T) v in 8 bits: the operand A of the second product is a sum, the rows of v are its K."""
+    for (m,) in tl.tiles((c.shape[0], BM)):
+        x = a.load([m, 0], [BM, D])
+        acc = tl.zeros((BM, E), tl.float32)
+        for n in tl.range(0, b.shape[0], BN):
+            s = tl.maximum(tl.dot(x, b.load([n, 0], [BN, D]).T), 0.0)
+            acc = tl.dot(s.to(v.dtype), v.load([n, 0], [BN, E]), acc)
+        c.store([m, 0], acc.to(c.dtype))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("ta", [False, True])
+@pytest.mark.parametrize("m, n, k, tiles", [(64, 64, 32, (64, 64, 32)), (208, 208, 176, (64, 128, 128)), (128, 96, 400, (128, 48, 96)), (64, 272, 64, (64, 256, 32)),
+                                            (64, 16, 352, (64, 16, 192))])
+def test_rows_of_8_bits(target, ta, m, n, k, tiles):
+    """Tensor cores read 8 bits along K alone: operands that have K first are transposed on their way, in the order that they have."""
+    rng = np.random.default_rng(m + n + k)
+    a, b = rng.standard_normal((m, k)).astype(E4M3), rng.standard_normal((k, n)).astype(E4M3)
+    c = np.full((m, n), np.nan, np.float32)
+    product_of_views(np.ascontiguousarray(a.T) if ta else a, b, c, ta, *tiles, target=target)
+    assert close(c, a.astype(np.float64) @ b.astype(np.float64), 2e-3)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("t, e, tiles", [(32, 64, (128, 32)), (300, 128, (128, 64)), (500, 48, (128, 96)), (96, 256, (128, 160)), (1, 16, (128, 224))])
+def test_rows_of_8_bits_after_sums(target, t, e, tiles):
+    """As above where A is computed: on Hopper both sides have the keys in an accumulator's order, which must not be seen in the result."""
+    rng = np.random.default_rng(t + e)
+    a, b = (rng.integers(-2, 3, (n, 64)).astype(E4M3) for n in (130, t))
+    v = rng.standard_normal((t, e)).astype(E4M3)
+    c = np.full((130, e), np.nan, np.float32)
+    product_of_sums(a, b, v, c, *tiles, 64, e, target=target)
+    s = np.maximum(a.astype(np.float64) @ b.astype(np.float64).T, 0).astype(np.float32).astype(E4M3).astype(np.float64)
+    assert close(c, s @ v.astype(np.float64), 2e-3)

@@ -136,6 +136,26 @@ def test_streams_are_kept_apart():
     assert "keep=none" in first(64, 7168, 2048, schedule={"keep": "none"})
 
 
+def test_neighbours_share_what_streams():
+    """Many rows and few columns of tiles: those that read the same rows of A follow each other. A schedule that says so is not overruled."""
+    prediction, constants, own = choice(13704, 504, 224)[0]
+    assert "raster=1" in str(schedule.completed(prediction, own, None)).replace("'", "").replace(": ", "=")
+    assert schedule.completed(prediction, own, {"raster": 8}) == own
+    assert all(not entry[0].raster for entry in choice(4096, 24576, 1536)[:4]), "2048 rows together, which L2 holds"
+
+
+def test_few_rows_are_exchanged():
+    prediction, constants, _ = choice(5, 4864, 13760)[0]
+    assert constants["BM"] < 64 and constants["BN"] % 64 == 0 and prediction.split > 1
+
+
+def test_results_in_narrow_pieces_take_longer():
+    """In turns: eleven pieces of 16 columns against five of 32."""
+    times = {(own.get("use"), constants["BN"]): found.microseconds for found, constants, own in reversed(choice(4096, 14336, 4096))
+             if constants["BM"] == 128 and not found.reason}
+    assert times["pingpong", 160] < times["pingpong", 176]
+
+
 def test_rows_that_split_lines_take_longer():
     values = lambda pitch: (pitch, pitch, None, 4096, 4096, 1024)  # noqa: E731
     assert predict("gemm", values(2064)).microseconds > 1.2 * predict("gemm", values(2048)).microseconds

@@ -184,3 +184,81 @@ def test_map_edited_to_another_type_fill_and_swizzle(tmp_path):
     atoms = wanted.reshape(8, 4, 8)  # 32-byte atoms of a 128-byte line: atom ^ (line % 4)
     wanted = np.stack([atoms[line, np.arange(4) ^ line % 4] for line in range(8)]).reshape(8, 32)
     assert np.array_equal(found.view(np.uint32), wanted.view(np.uint32))
+
+
+def test_lop3_with_a_predicate(tmp_path):
+    rng = np.random.default_rng(4)
+    x = rng.integers(0, 1 << 32, (32, 3), dtype=np.uint32)
+    x[::3] = 0  # results of zero
+    table, rounds = 0x96, (("and", ""), ("and", "!"), ("or", ""), ("or", "!"))
+    body = ("\tmul.wide.u32 %rd1, %t, 12;\n\tadd.s64 %rd1, %in, %rd1;\n\tmul.wide.u32 %rd2, %t, 32;\n\tadd.s64 %rd2, %out, %rd2;\n"
+            "\tld.global.b32 %r1, [%rd1];\n\tld.global.b32 %r2, [%rd1+4];\n\tld.global.b32 %r3, [%rd1+8];\n\tand.b32 %r4, %t, 1;\n"
+            "\tsetp.ne.u32 %p1, %r4, 0;\n")
+    for i, (operation, negation) in enumerate(rounds):
+        body += (f"\tlop3.{operation}.b32 %r5|%p2, %r1, %r2, %r3, {table}, {negation}%p1;\n\tselp.b32 %r6, 1, 0, %p2;\n"
+                 f"\tst.global.v2.b32 [%rd2+{8 * i}], {{%r5, %r6}};\n")
+    found = run(body, x, np.zeros((32, 4, 2), np.uint32), tmp_path)
+    value, q = x[:, 0] ^ x[:, 1] ^ x[:, 2], np.arange(32) % 2 == 1
+    for i, (operation, negation) in enumerate(rounds):
+        other = ~q if negation else q
+        assert np.array_equal(found[:, i, 0], value)
+        assert np.array_equal(found[:, i, 1], (value != 0) & other if operation == "and" else (value != 0) | other)
+
+
+@pytest.mark.parametrize("rounding", ["", ".rn"])
+def test_conversions_between_the_two_halves(rounding, tmp_path):
+    x = np.random.default_rng(5).integers(0, 1 << 16, 32).astype(np.uint16)
+    x = np.where((x & 0x7C00) == 0x7C00, 0x3C01, x).astype(np.uint16)  # no infinities and NaNs
+    body = ("\tmul.wide.u32 %rd1, %t, 2;\n\tadd.s64 %rd2, %in, %rd1;\n\tmul.wide.u32 %rd3, %t, 4;\n\tadd.s64 %rd3, %out, %rd3;\n"
+            f"\tld.global.b16 %h1, [%rd2];\n\tcvt{rounding}.bf16.f16 %h2, %h1;\n\tcvt{rounding}.f16.bf16 %h3, %h2;\n"
+            "\tst.global.b16 [%rd3], %h2;\n\tst.global.b16 [%rd3+2], %h3;\n")
+    found = run(body, x, np.zeros((32, 2), np.uint16), tmp_path)
+    bits = x.view(np.float16).astype(np.float32).view(np.uint32)
+    wanted = ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
+    assert np.array_equal(found[:, 0], wanted)
+    with np.errstate(over="ignore"):
+        assert np.array_equal(found[:, 1], (wanted.astype(np.uint32) << 16).view(np.float32).astype(np.float16).view(np.uint16))
+
+
+ZEROS = ("\t.shared .align 16 .b8 s[512];\n\tmov.u32 %r1, s;\n\tshl.b32 %r2, %t, 4;\n\tadd.s32 %r3, %r1, %r2;\n"
+         "\tmov.b32 %r4, 7;\n\tst.shared.v4.b32 [%r3], {{%r4, %r4, %r4, %r4}};\n\tbar.warp.sync -1;\n\tsetp.ne.u32 %p1, %t, 0;\n"
+         "\tmov.b64 %rd3, {size};\n\t@!%p1 st.bulk.weak.shared::cta [%r1+{at}], %rd3, 0;\n{sync}"
+         "\tld.shared.v4.b32 {{%r5, %r6, %r7, %r8}}, [%r3];\n\tmul.wide.u32 %rd1, %t, 16;\n\tadd.s64 %rd1, %out, %rd1;\n"
+         "\tst.global.v4.b32 [%rd1], {{%r5, %r6, %r7, %r8}};\n")
+
+
+def test_bulk_zeros(tmp_path):
+    body = ZEROS.format(size=200, at=8, sync="\tbar.warp.sync -1;\n")
+    wanted = np.full(128, 7, np.int32)
+    wanted[2:52] = 0
+    assert np.array_equal(run(body, np.zeros(1, np.int32), np.zeros(128, np.int32), tmp_path), wanted)
+
+
+@pytest.mark.parametrize("size, at, sync, kind", [(200, 8, "", "race"), (196, 8, "\tbar.warp.sync -1;\n", "bad-size"),
+                                                  (200, 4, "\tbar.warp.sync -1;\n", "misaligned"), (1 << 20, 8, "", "out-of-bounds")])
+def test_bulk_zeros_that_are_wrong(size, at, sync, kind):
+    text = HEAD.format(more="") + ZEROS.format(size=size, at=at, sync=sync) + "\tret;\n}\n"
+    result = sim.Kernel(text).launch([np.zeros(1, np.int32), np.zeros(128, np.int32)], block=(32,))
+    assert kind in {finding["kind"] for finding in result.findings}
+
+
+REFUSED = [  # all that docs/simulator.md lists as refused when the module is loaded
+    ("cp.async.bulk.tensor.3d.shared::cta.global.im2col.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r2, %r3, %r4}], [%r1], {%h1};", "im2col"),
+    ("multimem.red.relaxed.gpu.global.add.u32 [%rd1], %r1;", "multimem"),
+    ("multimem.ld_reduce.relaxed.gpu.global.add.u32 %r1, [%rd1];", "multimem"),
+    ("cvt.rn.satfinite.scaled::n2::ue8m0.e4m3x2.f32 %h1, %f1, %f1, %h2;", "scale"),
+    ("tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1}];", "tex"),
+    ("suld.b.1d.b32.trap %r1, [%rd1, {%r2}];", "suld"),
+    ("st.bulk.weak.shared::cta [%r1], 64, 1;", "zeros"),
+    ("lop3.b32 %r1|%p1, %r2, %r3, %r4, 3, %p2;", "lop3"),
+    ("tcgen05.mma.cta_group::1.kind::f16.ashift [%r1], [%r2], %rd1, %r3, %p1;", "ashift"),
+]
+
+
+@pytest.mark.parametrize("text, word", REFUSED, ids=[text.split()[0] for text, _ in REFUSED])
+def test_refused_with_line_and_instruction(text, word):
+    head = HEAD.format(more="")
+    with pytest.raises(Exception) as error:
+        sim.Kernel(head + "\t.reg .f32 %f<8>;\n\t" + text + "\n\tret;\n}\n").launch([np.zeros(1), np.zeros(1)], block=(32,))
+    assert f"line {head.count(chr(10)) + 2}" in str(error.value) and word in str(error.value)
+    assert text.split()[0].split(".")[0] in str(error.value)

@@ -68,6 +68,9 @@ public:
   /// A of wgmma from registers, 8, 16 or 32 bits (PTX ISA 9.7.15.5.1.1); K in steps of 32 bytes.
   static llvm::Expected<RegisterLayout> wgmmaOperandA(llvm::ArrayRef<int64_t> shape,
                                                       unsigned elementBits, unsigned warps);
+  /// The same registers for 8 bits, where position 4t + b of each 16 along K is column
+  /// 2t + b % 2 + 8 (b / 2): a thread has the columns that it has of an accumulator.
+  static llvm::Expected<RegisterLayout> wgmmaPairedA(llvm::ArrayRef<int64_t> shape, unsigned warps);
   /// Fragments of mma.sync m16n8 (PTX ISA 9.7.14.5), K in steps of 32 bytes; warps x columnWarps
   /// warps tile M (A and C) and N (B and C). Those along the other dimension hold copies.
   static llvm::Expected<RegisterLayout> mmaOperandA(llvm::ArrayRef<int64_t> shape,

@@ -46,6 +46,9 @@ struct Machine {
   double dramBytesPerProcessor = 57.8e3;
   double keptGain = 1.2;       ///< of it, where `keep` spares L2 from writing back
   double l2Bytes = 18.5e6;     ///< per microsecond
+  double fetchBytes = 8e6;     ///< of them, where what neighbours read is counted once
+  double splitFetch = 1.4;     ///< times of it for rows that do not begin at a line of 128 bytes
+  double partialLines = 0.5;   ///< power of the lines that pieces of results touch, for each that they fill
   double cacheBytes = 32e6;    ///< of L2, for what tiles read again
   double base = 3.4;           ///< microseconds of the smallest kernel bound by memory
   int64_t otherRegisters = 16; ///< of a thread, beside sums and operands, at the least

@@ -44,6 +44,10 @@ inline constexpr int64_t narrowRegisters = 24;
 /// spilled).
 inline constexpr int64_t issuerRegisters = 80;
 
+/// Warps that only transpose operands from slot to slot, and what their threads need: addresses and two matrices. They share the
+/// warpgroup of the role that copies.
+inline constexpr int64_t transposeWarps = 2, transposeRegisters = 40;
+
 /// Registers that each thread of `groups` warpgroups can have beside one of roles with `narrow`:
 /// setmaxnreg moves an SM's registers between them.
 inline int64_t wideRegisters(int64_t groups, int64_t narrow = narrowRegisters) {

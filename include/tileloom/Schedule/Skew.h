@@ -33,6 +33,7 @@ struct SkewPlan {
   llvm::SmallVector<Step> body, prologue, epilogue;
   double interval = 0; // clocks an iteration, by the model
   double chain = 0;    // of them, what one replica alone takes
+  double bound = 0;    // and what the busiest unit does for all replicas
   int64_t registers = 0;
   bool skewed() const { return !epilogue.empty(); }
 };

@@ -32,13 +32,22 @@ public:
     double together;      ///< rows of a section
     double atOnce;        ///< tiles
     double cacheBytes;
+    double slices = 1; ///< of each tile, neighbours in the order of the work
   };
 
-  /// Adds a tile.load or tile.store. `splits`: its rows begin at no line of 128 bytes.
-  void add(mlir::Operation *op, ScalarValues &evaluate, bool splits);
+  /// Adds a tile.load or tile.store. `splits`: its rows begin at no line of 128 bytes. `spread`: times its bytes that it
+  /// takes of L2, and a store of DRAM.
+  void add(mlir::Operation *op, ScalarValues &evaluate, bool splits, double spread);
 
   double through() const { return all; }
   double dram(const Order &order) const;
+  /// Bytes of operands that CTAs far apart read at a time. They take as long as if DRAM were read twice: L2 has two
+  /// halves, and neighbours share one.
+  double apart(const Order &order) const;
+  /// Bytes that L2 gives and takes: what neighbours read at a time is read once.
+  double fetched(const Order &order) const;
+  /// Bytes that all CTAs together load for one tile of each.
+  double workingSet(const Order &order) const;
   double stream() const { return perTile; } ///< bytes that one tile loads in loops
 
   /// What pays to keep: the smaller operand, where the other one is read once and would push
@@ -51,6 +60,7 @@ private:
     bool byRow, byColumn; ///< depends on an extent but the last, on the last
     double distinct;      ///< bytes of all tiles
     double tile;          ///< bytes of one tile
+    double spread;
   };
   double distinctOf(bool byRow, bool byColumn) const;
 

@@ -3,16 +3,16 @@
 import tileloom as tl
 
 from . import arrays
-from .attention_arguments import checked, launch_options, options, width
-from .online_softmax import attend, dense, dense_columns, finish, key_tiles, logarithm
+from .attention_arguments import checked, options
+from .online_softmax import attend, dense, finish, key_tiles, logarithm
 
 
 @tl.jit(candidates={"BM": (128, 192), "BN": (128, 160, 112, 96, 64)})
 def attention_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, scale, CAUSAL: tl.constexpr, left=None, right=None, chunk=None, sinks=None,
                      softcap=None, score_mod: tl.constexpr = None, mask_mod: tl.constexpr = None, arguments=(), DK: tl.constexpr = 128,
-                     DV: tl.constexpr = 128, THRESHOLD: tl.constexpr = 0.0, scales=(None, None, None), READ_V: tl.constexpr = dense, BM: tl.constexpr = tl.auto,
+                     DV: tl.constexpr = 128, THRESHOLD: tl.constexpr = 0.0, scales=(None, None, None), BM: tl.constexpr = tl.auto,
                      BN: tl.constexpr = tl.auto):
-    """q [B, S, H, D]; k [B, T, G, D], v [B, T, G, E] (or as READ_V reads it), H a multiple of G; o [B, S, H, E]; lse [B, H, S], float32; scale > 0
+    """q [B, S, H, D]; k [B, T, G, D], v [B, T, G, E], H a multiple of G; o [B, S, H, E]; lse [B, H, S], float32; scale > 0
     includes log2(e). DK, DV: D and E, or more, where tiles have columns of zeros. scales: [B, G] for q, k, v. The rest: online_softmax.py."""
     B, S, H = q.shape[:3]
     T, G = k.shape[1:3]
@@ -25,30 +25,13 @@ def attention_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, scale,
         for factor in scales[:2]:
             if factor is not None:
                 own = own * tl.load(factor + b * G + g)
-        sums = attend(q.load([b, m, h, 0], [BM, DK]), k, v, ((b, g),) * 2, dense, READ_V, rows, key_tiles(m, m + BM, band, BN), band, own, mods, DV, BN, THRESHOLD)
+        sums = attend(q.load([b, m, h, 0], [BM, DK]), k, v, ((b, g),) * 2, dense, dense, rows, key_tiles(m, m + BM, band, BN), band, own, mods, DV, BN, THRESHOLD)
         out, rest = finish(sums, None if sinks is None else tl.load(sinks + h).to(tl.float32))
         if scales[2] is not None:
             out = out * tl.load(scales[2] + b * G + g)
         o.store([b, m, h, 0], out.to(o.dtype))
         if lse is not None:
             tl.store(lse + (b.to(tl.int64) * H + h) * S + rows, logarithm(rest), rows < S)
-
-
-@tl.jit
-def transpose_kernel(x: tl.view, out: tl.view, BN: tl.constexpr, D: tl.constexpr):
-    """out [B, G, D, T] = x [B, T, G, D]."""
-    B, T, G = x.shape[:3]
-    for b, g, n in tl.tiles(B, G, (T, BN)):
-        out.store([b, g, 0, n], x.load([b, n, g, 0], [1, BN, 1, D]).reshape(BN, D).T.reshape(1, 1, D, BN))
-
-
-def transposed(v, **launch):
-    """v [B, T, G, E] as [B, G, E, T]."""
-    B, T, G, E = v.shape
-    out = arrays.empty(v, (B, G, E, -(-T // 16) * 16), tl.float8e4nv)
-    if T:
-        transpose_kernel(v, out, 64, width(E), **launch)
-    return out[..., :T]
 
 
 def attention(q, k, v, out=None, *, causal=False, softmax_scale=None, window=None, attention_chunk=None, softcap=None, sinks=None, score_mod=None,
@@ -99,10 +82,9 @@ def attention(q, k, v, out=None, *, causal=False, softmax_scale=None, window=Non
     if B * S * H * E:
         stored, result = arrays.boxed_result(out, results["out"])
         q, k, v = (arrays.boxed(value, facts[own]) for own, value in (("q", q), ("k", k), ("v", v)))
-        read = dense
-        if narrow:  # tensor cores read 8-bit elements along the summed dimension alone, here the keys
-            v, read, launch = transposed(v, **launch_options(launch)), dense_columns, {"BN": 128, **launch}
-        attention_kernel(q, k, v, stored, lse, *given, tuple(scales.values()), read, **launch)
+        if narrow:  # measured (docs/notes/attention.md): the longer, the wider
+            launch = {"BN": 128 if E > 128 or T <= 1024 else 160 if causal or T <= 4096 else 192, **launch}
+        attention_kernel(q, k, v, stored, lse, *given, tuple(scales.values()), **launch)
         if result is not out:
             out[...] = result
     return out, lse

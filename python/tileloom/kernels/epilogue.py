@@ -98,6 +98,14 @@ def gelu(value):
 
 
 @tl.jit
+def gelu_narrow(value):
+    """gelu for results of 16 bits and fewer: two terms less, the probability within 1.6e-4 for |value| up to 5 and the product within 2.3e-5."""
+    z = tl.minimum(tl.abs(value), 16.0)
+    log = -1.000228331 + z * (-1.147788969 + z * (-0.4669073448 + z * (-0.04631939975 + z * (0.005297362162 + z * -0.0002699188452))))
+    return tl.maximum(value, 0.0, propagate_nan=True) - z * tl.exp2(log)
+
+
+@tl.jit
 def gelu_tanh(value):
     """value * (1 + tanh(u)) / 2 for u = sqrt(2 / pi) * (value + 0.044715 * value^3), in the same way; within 1.5e-5."""
     z = tl.minimum(tl.abs(value), 9.0)
@@ -129,3 +137,8 @@ def amax_of_columns(value, place):
 
 
 ACTIVATIONS = {"relu": relu, "gelu": gelu, "gelu_tanh": gelu_tanh, "silu": silu}
+
+
+def activations(dtype):
+    """The functions by name, for a result of this type."""
+    return {**ACTIVATIONS, "gelu": gelu_narrow} if dtype.itemsize <= 2 else ACTIVATIONS

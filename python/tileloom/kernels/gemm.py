@@ -4,7 +4,7 @@ import tileloom as tl
 
 from . import arrays
 from .chain import READ, Chain
-from .epilogue import ACTIVATIONS, add, add_scaled, amax_of_columns, amax_of_rows, finish, multiply, put
+from .epilogue import activations, add, add_scaled, amax_of_columns, amax_of_rows, finish, multiply, put
 
 
 @tl.jit
@@ -72,7 +72,7 @@ def gemm(a, b, out=None, *, alpha=1.0, beta=1.0, c=None, accumulate=False, scale
     if bias is not None:
         chain.step(add, ("bias", bias))
     if activation is not None:
-        chain.call("activation", arrays.one_of(ACTIVATIONS, activation, name, "activation"))
+        chain.call("activation", arrays.one_of(activations(z.dtype), activation, name, "activation"))
     if epilogue is not None:
         chain.call("epilogue", epilogue, epilogue_args)
     if residual is not None:

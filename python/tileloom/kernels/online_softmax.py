@@ -132,9 +132,3 @@ def logarithm(rest):
 def dense(x: tl.view, place, n, BN: tl.constexpr, D: tl.constexpr):
     """The rows from n of x [B, T, G, D], for place = (batch, head)."""
     return x.load([place[0], n, place[1], 0], [1, BN, 1, D]).reshape(BN, D)
-
-
-@tl.jit
-def dense_columns(x: tl.view, place, n, BN: tl.constexpr, D: tl.constexpr):
-    """The same of x [B, G, D, T]."""
-    return x.load([place[0], place[1], 0, n], [1, 1, D, BN]).reshape(D, BN).T

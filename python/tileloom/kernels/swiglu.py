@@ -4,7 +4,7 @@ import tileloom as tl
 
 from . import arrays
 from .chain import READ, Chain
-from .epilogue import ACTIVATIONS, finish, put
+from .epilogue import activations, finish, put
 from .gemm import check_factors, narrow_tiles
 
 
@@ -50,7 +50,7 @@ def gemm_swiglu(a, b, out=None, *, activation="silu", interleaved=True, scale_a=
     for own, value, axis in (("scale_a", scale_a, -2), ("scale_b", scale_b, None)):
         if value is not None:
             chain.scale(own, value, axis)
-    gate = chain.function("activation", arrays.one_of(ACTIVATIONS, activation, name, "activation"), 1)
+    gate = chain.function("activation", arrays.one_of(activations(z.dtype), activation, name, "activation"), 1)
     arrays.require_device(("a", x), {"b": y, "out": z, **chain.tensors}, name)
     if 0 in z.shape:
         return out

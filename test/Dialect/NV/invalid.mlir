@@ -361,6 +361,38 @@ func.func @local_store_element(%t: tensor<64x64xf32>, %s: !nv.memdesc<64x64xbf16
 
 // -----
 
+func.func @local_load_paired(%s: !nv.memdesc<64x64xi8, #nv.smem<paired = true>>) {
+  // expected-error@+1 {{layout: expected elements in their order, found a paired tile, which only products read}}
+  %t = nv.local_load %s : !nv.memdesc<64x64xi8, #nv.smem<paired = true>> -> tensor<64x64xi8>
+  return
+}
+
+// -----
+
+func.func @local_transpose_element(%s: !nv.memdesc<64x64xbf16>, %t: !nv.memdesc<64x64xbf16>) {
+  // expected-error@+1 {{element types: expected equal ones of 8 bits, found 'bf16' and 'bf16'}}
+  nv.local_transpose %s to %t : !nv.memdesc<64x64xbf16>, !nv.memdesc<64x64xbf16>
+  return
+}
+
+// -----
+
+func.func @local_transpose_rows(%s: !nv.memdesc<48x64xi8>, %t: !nv.memdesc<64x48xi8>) {
+  // expected-error@+1 {{source: expected a multiple of 32 rows and of 16 columns, found 48x64}}
+  nv.local_transpose %s to %t : !nv.memdesc<48x64xi8>, !nv.memdesc<64x48xi8>
+  return
+}
+
+// -----
+
+func.func @local_transpose_shape(%s: !nv.memdesc<64x32xi8>, %t: !nv.memdesc<64x32xi8>) {
+  // expected-error@+1 {{target: expected the shape of the source, reversed, found 64x32 for 64x32}}
+  nv.local_transpose %s to %t : !nv.memdesc<64x32xi8>, !nv.memdesc<64x32xi8>
+  return
+}
+
+// -----
+
 func.func @local_load_shape(%s: !nv.memdesc<64x64xf32>) {
   // expected-error@+1 {{shapes: expected equal, found 64x32 and 64x64}}
   %t = nv.local_load %s : !nv.memdesc<64x64xf32> -> tensor<64x32xf32>

@@ -4,6 +4,7 @@
 // CHECK-LABEL: func.func private @layouts
 // CHECK-SAME: tensor<64x256xf32, #nv.wgmma_acc>
 // CHECK-SAME: tensor<64x64xbf16, #nv.wgmma_a<warps = 8>>
+// CHECK-SAME: tensor<64x64xi8, #nv.wgmma_a<paired = true>>
 // CHECK-SAME: tensor<64x64xf32, #nv.blocked<[1, 4], [8, 4], [4, 1], [1, 0]>>
 // CHECK-SAME: tensor<128x64xf32, #nv.tmem_load>
 // CHECK-SAME: tensor<64xf32, #nv.slice<1, #nv.wgmma_acc>>
@@ -12,6 +13,7 @@
 // CHECK-SAME: !nv.memdesc<128x256xf32, tmem>, !nv.barrier
 func.func private @layouts(
     tensor<64x256xf32, #nv.wgmma_acc<warps = 4>>, tensor<64x64xbf16, #nv.wgmma_a<warps = 8>>,
+    tensor<64x64xi8, #nv.wgmma_a<paired = true>>,
     tensor<64x64xf32, #nv.blocked<[1, 4], [8, 4], [4, 1], [1, 0]>>, tensor<128x64xf32, #nv.tmem_load>,
     tensor<64xf32, #nv.slice<1, #nv.wgmma_acc>>, tensor<32x64xf32, #nv.row_slot<0 of 2, #nv.wgmma_acc>>,
     !nv.memdesc<128x64xbf16, #nv.smem<swizzle = 64, transposed = true, rows = 256>>, !nv.memdesc<128x256xf32, tmem>,
@@ -98,11 +100,14 @@ func.func @registers(%t: tensor<64x128xf32>, %x: f32, %q: tensor<64xi1>) {
 
 // CHECK-LABEL: func.func @memory
 func.func @memory(%t: tensor<64x64xbf16>, %s: !nv.memdesc<64x64xbf16>, %v: !nv.memdesc<4xi32>, %i: i32,
-                  %g: i64, %o: tensor<64xi64>, %m: tensor<64xi1>) {
+                  %g: i64, %o: tensor<64xi64>, %m: tensor<64xi1>, %r: !nv.memdesc<128x64xf8E4M3FN>,
+                  %c: !nv.memdesc<64x128xf8E4M3FN, #nv.smem<paired = true>>) {
   // CHECK: nv.local_store %{{.*}} to %{{.*}} : tensor<64x64xbf16>, <64x64xbf16>
   nv.local_store %t to %s : tensor<64x64xbf16>, !nv.memdesc<64x64xbf16>
   // CHECK: nv.local_load %{{.*}} : <64x64xbf16> -> tensor<64x64xbf16>
   %l = nv.local_load %s : !nv.memdesc<64x64xbf16> -> tensor<64x64xbf16>
+  // CHECK: nv.local_transpose %{{.*}} to %{{.*}} : <128x64xf8E4M3FN>, <64x128xf8E4M3FN, #nv.smem<paired = true>>
+  nv.local_transpose %r to %c : !nv.memdesc<128x64xf8E4M3FN>, !nv.memdesc<64x128xf8E4M3FN, #nv.smem<paired = true>>
   // CHECK: nv.scalar_load %{{.*}}[%{{.*}}] : <4xi32> -> i32
   %x = nv.scalar_load %v[%i] : !nv.memdesc<4xi32> -> i32
   // CHECK: nv.scalar_store %{{.*}} to %{{.*}}[%{{.*}}] : i32, <4xi32>

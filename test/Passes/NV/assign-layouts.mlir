@@ -174,3 +174,87 @@ func.func @rows_and_columns(%a: !smem, %q: i64) {
   }
   return
 }
+
+// -----
+
+!rows = !nv.memdesc<64x128xf8E4M3FN, #nv.smem<swizzle = 128>>
+
+// An operand B of 8 bits that is transposed on its way gets its rows in the order of the accumulator that A is made of: A's conversion is a
+// choice of registers of the wider values. Loops carry the fragments.
+// CHECK-LABEL: func.func @paired
+func.func @paired(%q: !rows, %v: !rows, %n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %b = warp.buffer : !warp.buffer<2 x [128x64xf8E4M3FN]>
+  %free = warp.ring released %b : !warp.buffer<2 x [128x64xf8E4M3FN]>
+  %ready = warp.ring %b : !warp.buffer<2 x [128x64xf8E4M3FN]>
+  warp.specialize {
+    // CHECK: warp.role @gather
+    warp.role @gather warps(2) {
+      %t = warp.acquire %free
+      // CHECK: warp.slot {{.*}} : !nv.memdesc<128x64xf8E4M3FN, #nv.smem<swizzle = 64, paired = true>>
+      %to = warp.slot %t : !nv.memdesc<128x64xf8E4M3FN>
+      nv.local_transpose %v to %to : !rows, !nv.memdesc<128x64xf8E4M3FN>
+      warp.release %t to %ready generic
+    }
+    // CHECK: warp.role @math
+    warp.role @math warps(4) {
+      %k = nv.memdesc.trans %q : !rows -> !nv.memdesc<128x64xf8E4M3FN>
+      %s = nv.wgmma %q, %k : !rows, !nv.memdesc<128x64xf8E4M3FN> -> tensor<64x64xf32>
+      // CHECK: %[[W:.*]] = nv.wgmma.wait
+      %w = nv.wgmma.wait %s pending(0) : tensor<64x64xf32>
+      // CHECK: %[[C:.*]] = nv.convert_layout %[[W]] : tensor<64x64xf32, #nv.wgmma_acc> -> tensor<64x64xf32, #nv.wgmma_a<paired = true>>
+      // CHECK: %[[P:.*]] = arith.truncf %[[C]] : {{.*}} to tensor<64x64xf8E4M3FN, #nv.wgmma_a<paired = true>>
+      %p = arith.truncf %w : tensor<64x64xf32> to tensor<64x64xf8E4M3FN>
+      // CHECK: scf.for {{.*}} iter_args(%[[A:.*]] = %[[P]])
+      %e = scf.for %i = %c0 to %n step %c1 iter_args(%a = %p) -> (tensor<64x64xf8E4M3FN>) : i32 {
+        %t = warp.acquire %ready
+        // CHECK: warp.slot {{.*}} : !nv.memdesc<128x64xf8E4M3FN, #nv.smem<swizzle = 64, paired = true>>
+        %view = warp.slot %t : !nv.memdesc<128x64xf8E4M3FN>
+        // CHECK: nv.memdesc.trans {{.*}} -> <64x128xf8E4M3FN, #nv.smem<swizzle = 64, transposed = true, paired = true>>
+        %y = nv.memdesc.trans %view : !nv.memdesc<128x64xf8E4M3FN> -> !nv.memdesc<64x128xf8E4M3FN>
+        // CHECK: nv.wgmma %[[A]]
+        %d = nv.wgmma %a, %y : tensor<64x64xf8E4M3FN>, !nv.memdesc<64x128xf8E4M3FN> -> tensor<64x128xf32>
+        %o = nv.wgmma.wait %d pending(0) : tensor<64x128xf32>
+        warp.release %t to %free wgmma
+        scf.yield %a : tensor<64x64xf8E4M3FN>
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+!rows = !nv.memdesc<64x128xf8E4M3FN, #nv.smem<swizzle = 128>>
+
+// With A in shared memory, or read from there, the rows keep their order.
+// CHECK-LABEL: func.func @unpaired
+// CHECK-NOT: paired
+// CHECK: return
+func.func @unpaired(%q: !rows, %p: !nv.memdesc<64x64xf8E4M3FN, #nv.smem<swizzle = 64>>, %v: !rows) {
+  %b = warp.buffer : !warp.buffer<2 x [128x64xf8E4M3FN, 128x64xf8E4M3FN]>
+  %free = warp.ring released %b : !warp.buffer<2 x [128x64xf8E4M3FN, 128x64xf8E4M3FN]>
+  %ready = warp.ring %b : !warp.buffer<2 x [128x64xf8E4M3FN, 128x64xf8E4M3FN]>
+  warp.specialize {
+    warp.role @gather warps(2) {
+      %t = warp.acquire %free
+      %x, %y = warp.slot %t : !nv.memdesc<128x64xf8E4M3FN>, !nv.memdesc<128x64xf8E4M3FN>
+      nv.local_transpose %v to %x : !rows, !nv.memdesc<128x64xf8E4M3FN>
+      nv.local_transpose %v to %y : !rows, !nv.memdesc<128x64xf8E4M3FN>
+      warp.release %t to %ready generic
+    }
+    warp.role @math warps(4) {
+      %t = warp.acquire %ready
+      %x, %y = warp.slot %t : !nv.memdesc<128x64xf8E4M3FN>, !nv.memdesc<128x64xf8E4M3FN>
+      %xt = nv.memdesc.trans %x : !nv.memdesc<128x64xf8E4M3FN> -> !nv.memdesc<64x128xf8E4M3FN>
+      %d = nv.wgmma %p, %xt : !nv.memdesc<64x64xf8E4M3FN, #nv.smem<swizzle = 64>>, !nv.memdesc<64x128xf8E4M3FN> -> tensor<64x128xf32>
+      %a = nv.local_load %p : !nv.memdesc<64x64xf8E4M3FN, #nv.smem<swizzle = 64>> -> tensor<64x64xf8E4M3FN>
+      %yt = nv.memdesc.trans %y : !nv.memdesc<128x64xf8E4M3FN> -> !nv.memdesc<64x128xf8E4M3FN>
+      %e = nv.wgmma %a, %yt : tensor<64x64xf8E4M3FN>, !nv.memdesc<64x128xf8E4M3FN> -> tensor<64x128xf32>
+      nv.wgmma.wait pending(0)
+      warp.release %t to %free wgmma
+    }
+  }
+  return
+}

@@ -310,3 +310,37 @@ func.func @copies(%p: i64, %at: !places, %n: i32) {
   }
   return
 }
+
+// -----
+
+!rows = !nv.memdesc<64x32xi8>
+
+// What a transposition writes is ordinary, what it reads needs no fence.
+// CHECK-LABEL: func.func @transposed
+func.func @transposed(%v: !rows, %a: !nv.memdesc<64x64xi8>) {
+  %b = warp.buffer : !warp.buffer<1 x [32x64xi8]>
+  %free = warp.ring released %b : !warp.buffer<1 x [32x64xi8]>
+  %ready = warp.ring %b : !warp.buffer<1 x [32x64xi8]>
+  warp.specialize {
+    warp.role @gather warps(2) {
+      %t = warp.acquire %free
+      %to = warp.slot %t : !nv.memdesc<32x64xi8>
+      // CHECK: nv.local_transpose
+      // CHECK-NEXT: nv.fence.proxy
+      // CHECK-NEXT: warp.release
+      nv.local_transpose %v to %to : !rows, !nv.memdesc<32x64xi8>
+      warp.release %t to %ready generic
+    }
+    warp.role @math warps(4) {
+      %t = warp.acquire %ready
+      %x = warp.slot %t : !nv.memdesc<32x64xi8>
+      %y = nv.memdesc.trans %x : !nv.memdesc<32x64xi8> -> !nv.memdesc<64x32xi8>
+      // CHECK: warp.role @math
+      // CHECK-NOT: nv.fence.proxy
+      %d = nv.wgmma %a, %y : !nv.memdesc<64x64xi8>, !nv.memdesc<64x32xi8> -> tensor<64x32xi32>
+      nv.wgmma.wait pending(0)
+      warp.release %t to %free wgmma
+    }
+  }
+  return
+}

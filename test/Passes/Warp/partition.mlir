@@ -227,3 +227,21 @@ func.func @also_stored(%A: !tile.desc<128x64xbf16>, %B: !tile.desc<64x64xf8E4M3F
 func.func @nothing_computed(%x: i64 {tile.pointer = f32}) attributes {tile.kernel, tile.schedule = #tile.schedule<operands = "gather">} {
   return
 }
+
+// -----
+
+// Elements of 8 bits are read along K only: rows of B are written once more, as columns, by a role of their own.
+// CHECK-LABEL: func.func @rows_of_bytes
+// CHECK-SAME: warp.roles = ["math", "load", "gather"]
+func.func @rows_of_bytes(%A: !tile.desc<64x64xf8E4M3FN>, %B: !tile.desc<64x64xf8E4M3FN>, %D: !tile.desc<64x64xf32>, %i: i32) attributes {tile.kernel} {
+  %a = tile.load %A[%i, %i] : !tile.desc<64x64xf8E4M3FN> -> tensor<64x64xf8E4M3FN>
+  // CHECK: %[[B:.*]] = tile.load %arg1
+  %b = tile.load %B[%i, %i] : !tile.desc<64x64xf8E4M3FN> -> tensor<64x64xf8E4M3FN>
+  // CHECK: %[[T:.*]] = tile.trans %[[B]]
+  // CHECK: %[[S:.*]] = tile.to_shared %[[T]] {warp.in = "gather"}
+  // CHECK: %[[U:.*]] = tile.trans %[[S]]
+  // CHECK: tile.dot %{{.*}}, %[[U]]
+  %d = tile.dot %a, %b : tensor<64x64xf8E4M3FN>, tensor<64x64xf8E4M3FN> -> tensor<64x64xf32>
+  tile.store %d to %D[%i, %i] : tensor<64x64xf32>, !tile.desc<64x64xf32>
+  return
+}

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "LayoutTestSupport.h"
 
+#include "tileloom/Layout/ConversionPlan.h"
+
 using namespace tileloom::layout;
 using llvm::ArrayRef;
 
@@ -77,6 +79,21 @@ TEST(NamedLayouts, WgmmaOperandA) {
         return Pair(row, k + 8 * p * block);
       });
     }
+}
+
+TEST(NamedLayouts, WgmmaPairedA) {
+  for (int64_t steps : {1, 2, 5}) {
+    check(get(RegisterLayout::wgmmaPairedA({64, 32 * steps}, 4)), [&](int element, int t, int w) {
+      int r = element / 4 % 4, b = element % 4, block = element / 16;
+      int64_t row = 16 * w + t / 4 + 8 * (r & 1);
+      return Pair(row, 2 * (t % 4) + b % 2 + 8 * (b / 2) + 16 * (r >> 1) + 32 * block);
+    });
+    // From an accumulator it is a matter of names.
+    auto plan = convertPlan(get(RegisterLayout::wgmmaAccumulator({64, 32 * steps}, 4)), get(RegisterLayout::wgmmaPairedA({64, 32 * steps}, 4)), 8);
+    ASSERT_TRUE(bool(plan));
+    EXPECT_EQ(plan->kind, ConversionPlan::InThread);
+  }
+  expectError(RegisterLayout::wgmmaPairedA({64, 16}, 4), "not a multiple of [64, 32]");
 }
 
 TEST(NamedLayouts, MmaFragments) {

@@ -1,0 +1,119 @@
+//===- SwapOperands.cpp - Products of few rows, transposed --------------------------------===//
+//
+// In: loops that carry the sum of a product from zero, with fewer rows than the tensor core's least and at
+// least as many columns, of operands that are loaded in the loop. Out: the transposed sum of the product of
+// both operands transposed, and after the loop its transpose, which is a choice of registers.
+//
+// The tensor core takes 64 rows (128 where sums are in tensor memory) by 8 columns and more. A tile of 16
+// rows by 64 columns so needs no empty rows in shared memory, in registers, or in the sums that slices of
+// a loop leave.
+//
+//===--------------------------------------------------------------------------------------===//
+
+#include "passes/Tile/Passes.h"
+
+#include "dialects/Tile/Tile.h"
+#include "tileloom/Schedule/Limits.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace tileloom::tile {
+#define GEN_PASS_DEF_TILESWAPOPERANDS
+#include "passes/Tile/Passes.h.inc"
+} // namespace tileloom::tile
+
+using namespace mlir;
+using namespace tileloom;
+using namespace tileloom::tile;
+
+namespace {
+
+RankedTensorType transposed(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return RankedTensorType::get({tensor.getDimSize(1), tensor.getDimSize(0)}, tensor.getElementType());
+}
+
+Value transpose(OpBuilder &builder, Value value) {
+  if (auto trans = value.getDefiningOp<TransOp>())
+    return trans.getSource();
+  return TransOp::create(builder, value.getLoc(), transposed(value.getType()), value);
+}
+
+bool isLoaded(Value operand, scf::ForOp loop) {
+  if (auto trans = operand.getDefiningOp<TransOp>())
+    operand = trans.getSource();
+  auto load = operand.getDefiningOp<LoadOp>();
+  return load && load->getBlock() == loop.getBody();
+}
+
+/// The product whose sum iteration argument `index` carries, if it is to be swapped.
+DotOp productOf(scf::ForOp loop, unsigned index, int64_t least) {
+  BlockArgument carried = loop.getRegionIterArgs()[index];
+  auto dot = loop.getYieldedValues()[index].getDefiningOp<DotOp>();
+  Value init = loop.getInitArgs()[index];
+  if (!dot || dot->getBlock() != loop.getBody() || !dot->hasOneUse() || dot.getAcc() != carried ||
+      dot.getUseAcc() || !carried.hasOneUse() || !(matchPattern(init, m_AnyZeroFloat()) || matchPattern(init, m_Zero())))
+    return {};
+  auto sum = cast<RankedTensorType>(dot.getType());
+  bool fits = sum.getDimSize(0) < least && sum.getDimSize(0) % 8 == 0 && sum.getDimSize(1) % least == 0;
+  return fits && isLoaded(dot.getA(), loop) && isLoaded(dot.getB(), loop) ? dot : DotOp();
+}
+
+/// Swaps the operands of all such products of `loop`.
+bool swapIn(scf::ForOp loop, int64_t least) {
+  SmallVector<std::pair<unsigned, DotOp>> products;
+  for (unsigned i = 0; i < loop.getNumRegionIterArgs(); ++i)
+    if (DotOp dot = productOf(loop, i, least))
+      products.push_back({i, dot});
+  if (products.empty())
+    return false;
+  IRRewriter rewriter(loop);
+  SmallVector<Value> zeros;
+  for (auto [index, dot] : products)
+    zeros.push_back(arith::ConstantOp::create(rewriter, dot.getLoc(), rewriter.getZeroAttr(transposed(dot.getType()))));
+  auto makeYields = [&](OpBuilder &builder, Location, ArrayRef<BlockArgument> carried) {
+    SmallVector<Value> sums;
+    for (auto [product, sum] : llvm::zip(products, carried.take_back(products.size()))) {
+      DotOp dot = product.second;
+      Value a = transpose(builder, dot.getB()), b = transpose(builder, dot.getA());
+      sums.push_back(DotOp::create(builder, dot.getLoc(), sum.getType(), a, b, sum, Value()));
+    }
+    return sums;
+  };
+  auto made = loop.replaceWithAdditionalYields(rewriter, zeros, false, makeYields);
+  auto swapped = cast<scf::ForOp>(made->getOperation());
+  rewriter.setInsertionPointAfter(swapped);
+  for (auto [product, sum] : llvm::zip(products, swapped.getResults().take_back(products.size()))) {
+    auto [index, dot] = product;
+    swapped.getResult(index).replaceAllUsesWith(TransOp::create(rewriter, dot.getLoc(), dot.getType(), sum));
+    // Carried unchanged and unused: canonicalization takes it away.
+    swapped.getBody()->getTerminator()->setOperand(index, swapped.getRegionIterArgs()[index]);
+    rewriter.eraseOp(dot);
+  }
+  return true;
+}
+
+struct SwapOperands : tileloom::tile::impl::TileSwapOperandsBase<SwapOperands> {
+  using TileSwapOperandsBase::TileSwapOperandsBase;
+
+  void runOnOperation() override {
+    SmallVector<scf::ForOp> loops;
+    getOperation()->walk([&](scf::ForOp loop) { loops.push_back(loop); });
+    int64_t least = schedule::hasTensorMemory(chip) ? 128 : 64;
+    bool any = false;
+    for (scf::ForOp loop : loops)
+      any |= swapIn(loop, least);
+    if (!any)
+      return;
+    RewritePatternSet patterns(&getContext());
+    scf::ForOp::getCanonicalizationPatterns(patterns, &getContext());
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
+} // namespace
