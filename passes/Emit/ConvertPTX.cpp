@@ -18,7 +18,6 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace tileloom::emit {
@@ -103,26 +102,6 @@ private:
   std::string constraints;
 };
 
-/// Whether a loop leaves a value as it is.
-bool isInvariant(Value value, Operation *loop) {
-  if (!loop->isAncestor(value.getParentBlock()->getParentOp()))
-    return true;
-  Operation *def = value.getDefiningOp();
-  auto assembly = dyn_cast_or_null<LLVM::InlineAsmOp>(def);
-  bool pure = def && def->getNumRegions() == 0 && (assembly ? !assembly.getHasSideEffects() : isPure(def));
-  return pure && llvm::all_of(def->getOperands(), [&](Value operand) { return isInvariant(operand, loop); });
-}
-
-/// Whether LLVM will compute what `op` needs of a value before the loop around it. Where a loop with products
-/// follows, as after the first iteration of one, what is computed for both stays where it is.
-bool isBeforeLoop(Value value, ptx::WgmmaOp op) {
-  auto loop = op->getParentOfType<LoopLikeOpInterface>();
-  auto isInner = [&](ptx::WgmmaOp other) {
-    return other->getParentOfType<LoopLikeOpInterface>() == loop ? WalkResult::advance() : WalkResult::interrupt();
-  };
-  return loop && !loop->walk(isInner).wasInterrupted() && isInvariant(value, loop);
-}
-
 /// A fence, the products behind it in their order, and the commit; or one product alone.
 class Products {
 public:
@@ -206,13 +185,12 @@ private:
   }
 
   /// A descriptor as an operand. What is added to that of the tile is added here, right before the product:
-  /// ahead of all products, ptxas keeps the sums in registers that each of them has to be fetched from. But
-  /// what a loop does not change is computed before it.
-  static std::string descriptor(ptx::WgmmaOp op, Value value, StringRef name, std::string &before, Assembly &assembly) {
+  /// ahead of all products, or of their loop, ptxas keeps the sums in registers that each of them has to be
+  /// fetched from.
+  static std::string descriptor(Value value, StringRef name, std::string &before, Assembly &assembly) {
     APInt constant;
     Operation *sum = value.getDefiningOp();
-    if (!isa_and_nonnull<arith::AddIOp, LLVM::AddOp>(sum) || !matchPattern(sum->getOperand(1), m_ConstantInt(&constant)) ||
-        isBeforeLoop(sum->getOperand(0), op))
+    if (!isa_and_nonnull<arith::AddIOp, LLVM::AddOp>(sum) || !matchPattern(sum->getOperand(1), m_ConstantInt(&constant)))
       return assembly.shared(value);
     before += " .reg .b64 " + name.str() + "; add.s64 " + name.str() + ", " + assembly.shared(sum->getOperand(0)) + ", " +
               std::to_string(constant.getSExtValue()) + ";";
@@ -227,9 +205,9 @@ private:
       for (Value value : op.getA())
         assembly.input(value);
     } else {
-      a = descriptor(op, op.getA().front(), "a", before, assembly);
+      a = descriptor(op.getA().front(), "a", before, assembly);
     }
-    std::string b = descriptor(op, op.getB(), "b", before, assembly);
+    std::string b = descriptor(op.getB(), "b", before, assembly);
     std::string scale = op.getAcc().empty() ? "0" : "1";
     if (op.getScaleD()) {
       scale = "$" + std::to_string(assembly.next());
@@ -317,7 +295,7 @@ void lower(ptx::TmemWaitLoadOp op) {
 
 struct ConvertPTXPass : tileloom::emit::impl::ConvertPTXBase<ConvertPTXPass> {
   void runOnOperation() override {
-    getOperation()->walk<WalkOrder::PreOrder>([](Block *block) { lowerProducts(*block); });
+    getOperation()->walk([](Block *block) { lowerProducts(*block); });
     getOperation()->walk([](Operation *op) {
       if (auto wait = dyn_cast<ptx::WgmmaWaitOp>(op))
         lower(wait);

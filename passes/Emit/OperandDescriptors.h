@@ -45,20 +45,22 @@ public:
       first = mlir::arith::AddIOp::create(builder, loc, first, widened(value, factor));
   }
 
-  /// Of the instruction operand `bytes` after the start of the tile, as an operand of an assembly
-  /// call.
+  /// Of the instruction operand `bytes` after the start of the tile, as an operand of ptx.wgmma. The
+  /// addition becomes a part of the product's call (convert-ptx).
   mlir::Value at(int64_t bytes) {
-    if (!bytes)
-      return first;
-    return mlir::arith::AddIOp::create(
-        builder, loc, first, mlir::arith::ConstantIntOp::create(builder, loc, bytes / 16, 64));
+    return bytes ? mlir::arith::AddIOp::create(builder, loc, first,
+                                               mlir::arith::ConstantIntOp::create(builder, loc, bytes / 16, 64))
+                       .getResult()
+                 : first;
   }
 
   /// The same as an operand of an intrinsic: LLVM takes descriptors of tcgen05 for addresses and
   /// would print the sum as the operand
   /// (`%rd8+2`), which the PTX ISA does not have for registers.
   mlir::Value inRegister(int64_t bytes) {
-    return assemble("add.s64 $0, $1, " + std::to_string(bytes / 16) + ";", "=l,l", first);
+    bool isSum = first.getDefiningOp<mlir::arith::AddIOp>() != nullptr; // of the slot's place, which LLVM may know
+    return bytes || isSum ? assemble("add.s64 $0, $1, " + std::to_string(bytes / 16) + ";", "=l,l", first)
+                          : first;
   }
 
 private:

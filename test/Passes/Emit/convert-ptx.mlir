@@ -90,29 +90,6 @@ llvm.func @group(%a: i64, %b: i64, %c: f32) {
 
 // -----
 
-// CHECK-LABEL: llvm.func @advance
-llvm.func @advance(%a: i64, %b: i64, %n: i64) {
-  %zero = arith.constant 0 : i64
-  %two = arith.constant 2 : i64
-  // What the loop does not change is computed before it: an operand.
-  // CHECK: scf.for
-  // CHECK: llvm.inline_asm {{.*}} "wgmma.fence.sync.aligned;\0A\09
-  // CHECK-SAME: { .reg .b64 b; add.s64 b, $5, 2; wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3 {$0, $1, $2, $3}, $4, b, 0, 1, 1; }\0A\09
-  // CHECK-SAME: wgmma.commit_group.sync.aligned;", "=f,=f,=f,=f,l,l,~{memory}"
-  scf.for %i = %zero to %n step %two : i64 {
-    %slot = arith.addi %b, %i : i64
-    nvvm.wgmma.fence.aligned
-    %a2 = arith.addi %a, %two : i64
-    %b2 = arith.addi %slot, %two : i64
-    %d:4 = ptx.wgmma n 8 k 32 e4m3 e4m3 f32 a(%a2 : i64) b(%b2) -> f32, f32, f32, f32
-    nvvm.wgmma.commit.group.sync.aligned
-    ptx.wgmma_wait 0
-  }
-  llvm.return
-}
-
-// -----
-
 // A store between, or a sum that something else needs, ends the group.
 // CHECK-LABEL: llvm.func @apart
 llvm.func @apart(%a: i64, %b: i64, %p: !llvm.ptr) {
