@@ -6,6 +6,10 @@
 // slot after a `generic` release and reads it asynchronously. What cp.async writes is ordinary, too, but
 // still under way when its issuer releases the slot: there the reader fences, before its first read.
 //
+// And between ordinary reads of a slot and its release to a role that copies into it by TMA: the copy is of
+// another proxy, and an arrival does not wait for loads that are under way. (Measured on an H200: without
+// the fence, one of 25 launches of a product with scales read those of a later tile.)
+//
 // Writes are tracked by token through branches (what one side leaves unfenced stays so) and around
 // loops.
 //
@@ -72,6 +76,29 @@ bool readAsynchronously(Value ring) {
   return false;
 }
 
+/// Views that an operation reads by ordinary loads.
+SmallVector<Value> ordinaryReads(Operation *op) {
+  if (isa<nv::LocalLoadOp, nv::ScalarLoadOp, nv::LocalTransposeOp>(op))
+    return {op->getOperand(0)};
+  return {};
+}
+
+/// True if some role that acquires `ring` copies into its slots by TMA.
+bool refilledByTma(Value ring) {
+  return llvm::any_of(ring.getUsers(), [&](Operation *user) {
+    auto acquire = dyn_cast<warp::AcquireOp>(user);
+    if (!acquire)
+      return false;
+    return acquire->getParentOfType<warp::RoleOp>()
+        .getBody()
+        .walk([&](nv::TmaLoadOp load) {
+          warp::AcquireOp origin = warp::originOf(tokenOf(load.getView()));
+          return origin && origin.getRing() == ring ? WalkResult::interrupt() : WalkResult::advance();
+        })
+        .wasInterrupted();
+  });
+}
+
 /// True if copies that their issuer does not wait for fill the slots of `ring`.
 bool filledByCopies(Value ring) {
   return llvm::any_of(ring.getUsers(), [&](Operation *user) {
@@ -93,9 +120,9 @@ bool mayAlias(Value a, Value b) {
 }
 
 /// Slots (by token) that were written: not fenced yet; fenced by the writers, who have not met yet; filled
-/// by copies of another role, and not fenced here.
+/// by copies of another role, and not fenced here. `read`: read by ordinary loads, and not fenced.
 struct Written {
-  llvm::SetVector<Value> unfenced, apart, received;
+  llvm::SetVector<Value> unfenced, apart, received, read;
 
   static bool contains(const llvm::SetVector<Value> &tokens, Value token) {
     return token && llvm::any_of(tokens, [&](Value other) { return mayAlias(token, other); });
@@ -104,11 +131,13 @@ struct Written {
     apart.insert(unfenced.begin(), unfenced.end());
     unfenced.clear();
     received.clear();
+    read.clear();
   }
   void join(const Written &other) {
     unfenced.insert(other.unfenced.begin(), other.unfenced.end());
     apart.insert(other.apart.begin(), other.apart.end());
     received.insert(other.received.begin(), other.received.end());
+    read.insert(other.read.begin(), other.read.end());
   }
 };
 
@@ -156,6 +185,9 @@ struct Inserter {
           written.unfenced.insert(token);
         continue;
       }
+      for (Value view : ordinaryReads(&op))
+        if (Value token = tokenOf(view))
+          written.read.insert(token);
       if (isa<nv::LocalStoreOp, nv::ScalarStoreOp, nv::LocalTransposeOp>(op)) {
         if (Value token = tokenOf(op.getOperand(1)))
           written.unfenced.insert(token);
@@ -174,6 +206,11 @@ struct Inserter {
       if (release && release.getKind() == warp::ReleaseKind::Generic &&
           readAsynchronously(release.getRing()))
         order(&op, release.getToken(), /*meet=*/false);
+      if (release && Written::contains(written.read, release.getToken()) && refilledByTma(release.getRing())) {
+        OpBuilder builder(&op);
+        nv::FenceProxyOp::create(builder, op.getLoc());
+        written.fence();
+      }
       if (op.getNumRegions())
         processRegions(op);
     }
