@@ -195,7 +195,7 @@ FAULTS = [
     Fault(PINGPONG, "slots overlap", edit(giver(LOAD, r"\[(%r\d+)"), lambda line: (
         re.sub(r", (\d+), ", lambda m: f", {int(m.group(1)) - 4096}, ", line))), "race", "uninitialised"),
     Fault(PINGPONG, "coordinates of A swapped", swap(loads(0), r"\{(%r\d+), (%r\d+)\}", r"{\2, \1}"), "wrong-result"),
-    Fault(PINGPONG, "A and B of a wgmma swapped", swap(r"wgmma\.mma_async", r"\}, (%rd\d+), (%rd\d+),", r"}, \2, \1,", 1), "wrong-result"),
+    Fault(PINGPONG, "A and B of a wgmma swapped", swap(r"wgmma\.mma_async.*\}, %rd\d+, %rd\d+,", r"\}, (%rd\d+), (%rd\d+),", r"}, \2, \1,", 1), "wrong-result"),
     Fault(PINGPONG, "descriptor differs in one warp", edit(r"wgmma\.mma_async", lambda line: (
         "\t{ .reg .b64 %mine; .reg .b32 %warp; mov.u32 %warp, %tid.x; and.b32 %warp, %warp, 32; cvt.u64.u32 %mine, %warp; "
         f"add.s64 %mine, %mine, {re.search(r'}, (%rd[0-9]+),', line).group(1)}; {re.sub(r'}, %rd[0-9]+,', '}, %mine,', line.strip())} }}")),
