@@ -107,11 +107,20 @@ class DeviceRun:
             array[...] = tensor.cpu().numpy()
 
     def _launch(self, function, arguments, keywords):
-        arrays = {id(value): value for value in (*arguments, *keywords.values()) if hasattr(value, "flags")}
-        tensors = {name: self._tensor(array) for name, array in arrays.items()}  # one for an array that is passed twice
-        function(*(tensors.get(id(value), value) for value in arguments), **{name: tensors.get(id(value), value) for name, value in keywords.items()})
-        for name, array in arrays.items():
-            self._fetch(array, tensors[name])
+        tensors = {}  # one for an array that is passed twice
+
+        def moved(value):
+            if isinstance(value, tuple):
+                return tuple(map(moved, value))
+            if not hasattr(value, "flags"):
+                return value
+            if id(value) not in tensors:
+                tensors[id(value)] = value, self._tensor(value)
+            return tensors[id(value)][1]
+
+        function(*map(moved, arguments), **{name: moved(value) for name, value in keywords.items()})
+        for array, tensor in tensors.values():
+            self._fetch(array, tensor)
 
     def tile(self, name, *arguments):
         from cases import PROGRAMS
