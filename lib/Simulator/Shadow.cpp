@@ -64,34 +64,28 @@ void AccessTable::fencedByOther(uint32_t self, const Clock &seen) {
 /// More releases than this between an access and the next one: lenient.
 constexpr uint32_t MostReleases = 256;
 
-uint32_t AccessTable::releasedLanes(uint32_t actor, uint32_t epoch, uint32_t syncs,
-                                    uint32_t upTo) const {
-  if (upTo < epoch)
-    return 0;
+uint32_t AccessTable::lanesOf(uint32_t Release::*of, uint32_t Release::*at, uint32_t actor,
+                              uint32_t epoch, uint32_t syncs, uint32_t upTo) const {
   if (actor >= releases.size()) // an asynchronous stream
     return ~0u;
   const std::vector<Release> &r = releases[actor];
   uint32_t lanes = 0;
   for (uint32_t i = epoch; i <= upTo && lanes != ~0u; ++i) {
-    if (i >= r.size() || r[i].syncs > syncs || i - epoch > MostReleases)
+    if (i >= r.size() || r[i].*at > syncs || i - epoch > MostReleases)
       return ~0u;
-    lanes |= r[i].lanes;
+    lanes |= r[i].*of;
   }
   return lanes;
 }
 
+uint32_t AccessTable::releasedLanes(uint32_t actor, uint32_t epoch, uint32_t syncs,
+                                    uint32_t upTo) const {
+  return upTo < epoch ? 0 : lanesOf(&Release::lanes, &Release::syncs, actor, epoch, syncs, upTo);
+}
+
 uint32_t AccessTable::fencedLanes(uint32_t actor, uint32_t epoch, uint32_t syncs,
                                   uint32_t upTo) const {
-  if (actor >= releases.size())
-    return ~0u;
-  const std::vector<Release> &r = releases[actor];
-  uint32_t lanes = 0;
-  for (uint32_t i = epoch; i <= upTo && lanes != ~0u; ++i) {
-    if (i >= r.size() || r[i].fenceSyncs > syncs || i - epoch > MostReleases)
-      return ~0u;
-    lanes |= r[i].fenced;
-  }
-  return lanes;
+  return lanesOf(&Release::fenced, &Release::fenceSyncs, actor, epoch, syncs, upTo);
 }
 
 SharedShadow::SharedShadow(uint32_t bytes, AccessTable &table)

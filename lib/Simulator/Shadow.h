@@ -44,6 +44,9 @@ private:
     uint32_t lanes = ~0u, syncs = 0, fenced = 0, fenceSyncs = 0;
   };
   Release &releaseOf(uint32_t actor, uint32_t epoch);
+  /// Lanes that took part in `of` from epoch to upTo; all where that is not known.
+  uint32_t lanesOf(uint32_t Release::*of, uint32_t Release::*at, uint32_t actor, uint32_t epoch,
+                   uint32_t syncs, uint32_t upTo) const;
   std::vector<std::vector<Release>> releases; // by actor and epoch
   std::vector<AccessRecord> records;
   std::vector<std::vector<uint32_t>> sets;

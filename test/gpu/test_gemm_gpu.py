@@ -106,6 +106,19 @@ def test_fp8(types, rowwise):
     assert error(out, (a.double() @ b.double() * 0.25).clamp(-448, 448)) < 4e-2
 
 
+def test_scales_of_tiles_in_turn():
+    """Scales that a tile reads from a slot are not those of a later tile, which the copies are far ahead with: 4 of 100 launches were wrong
+    without a proxy fence between the reads and the copy."""
+    m, n, k = 128, 32768, 512
+    a, b = randn(m, k, dtype="float8_e4m3fn"), randn(n, k, dtype="float8_e4m3fn").T
+    x, y = torch.rand(m, 1, device="cuda") + 0.5, torch.rand(1, n, device="cuda") + 0.5
+    wanted = (a.double() @ b.double()) * x.double() * y.double()
+    for launch in range(300):
+        out = poison(m, n)
+        kernels.gemm(a, b, out, scale_a=x, scale_b=y, BM=128, BN=64, schedule={"use": "pingpong", "stages": 8})
+        assert error(out, wanted) < 5e-3, launch
+
+
 @pytest.mark.parametrize("interleaved", [True, False])
 @pytest.mark.parametrize("m, n, k", [(128, 64, 64), (200, 136, 200), (1000, 1000, 512)])
 def test_swiglu(interleaved, m, n, k):

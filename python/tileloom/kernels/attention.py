@@ -25,7 +25,7 @@ def attention_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, scale,
         for factor in scales[:2]:
             if factor is not None:
                 own = own * tl.load(factor + b * G + g)
-        sums = attend(q.load([b, m, h, 0], [BM, DK]), k, v, ((b, g),) * 2, dense, dense, rows, key_tiles(m, m + BM, band, BN), band, own, mods, DV, BN, THRESHOLD)
+        sums = attend(q.load([b, m, h, 0], [BM, DK]), k, v, ((b, g),) * 2, dense, rows, key_tiles(m, m + BM, band, BN), band, own, mods, DV, BN, THRESHOLD)
         out, rest = finish(sums, None if sinks is None else tl.load(sinks + h).to(tl.float32))
         if scales[2] is not None:
             out = out * tl.load(scales[2] + b * G + g)

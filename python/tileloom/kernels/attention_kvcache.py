@@ -73,7 +73,7 @@ def kvcache_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, lse_step
         band = S, T, CAUSAL, left, right, chunk
         mods = softcap, score_mod, mask_mod, (b, h[:, None]), arguments
         tiles = part(key_tiles(first, first + BM // ROWS, band, BN), z, splits)
-        sums = attend(load_group(q, b, first, group, R, ROWS, BM, DK), k, v, (of_k, of_v), READ, READ, i, tiles, band, scale, mods, DV, BN, THRESHOLD)
+        sums = attend(load_group(q, b, first, group, R, ROWS, BM, DK), k, v, (of_k, of_v), READ, i, tiles, band, scale, mods, DV, BN, THRESHOLD)
         there = (i < S) & (row % ROWS < R)
         sink = None if sinks is None else tl.where(there & (z == 0), tl.load(sinks + h, there, 0).to(tl.float32), -tl.inf)
         out, rest = finish(sums, sink)
@@ -83,8 +83,8 @@ def kvcache_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, lse_step
 
 def attention_kvcache(q, k_cache, v_cache, out=None, *, cache_seqlens=None, k_new=None, v_new=None, cache_batch_idx=None, cache_leftpad=None, page_table=None,
                       rotary_cos=None, rotary_sin=None, rotary_interleaved=True, causal=False, softmax_scale=None, window=None, attention_chunk=None,
-                      softcap=None, sinks=None, score_mod=None, mask_mod=None, mod_arguments=(), num_splits=None, pack_gqa=None, max_seqlen_k=None, rescale_threshold=None, lse=None,
-                      **launch):
+                      softcap=None, sinks=None, score_mod=None, mask_mod=None, mod_arguments=(), num_splits=None, pack_gqa=None, max_seqlen_k=None,
+                      rescale_threshold=None, lse=None, **launch):
     """Attention of q [B, S, H, D] over a cache: k_cache [batches, capacity, G, D] and v_cache [..., E], or pages of it, [pages, page size, G, ...] with
     page_table [B, pages of a sequence]. Gives (out [B, S, H, E], lse [B, H, S]). The index tensors are int32; what lies behind a sequence may hold anything.
 

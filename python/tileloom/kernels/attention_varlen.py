@@ -29,7 +29,7 @@ def varlen_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, starts_q,
             mods = softcap, score_mod, mask_mod, (b, h), arguments
             places = (of_k, T, g), (of_v, T, g)
             qt = load_rows(q, (of_q, S, h), m, BM, DK)
-            sums = attend(qt, k, v, places, load_rows, load_rows, rows, key_tiles(m, m + BM, band, BN), band, scale, mods, DV, BN, THRESHOLD)
+            sums = attend(qt, k, v, places, load_rows, rows, key_tiles(m, m + BM, band, BN), band, scale, mods, DV, BN, THRESHOLD)
             out, rest = finish(sums, None if sinks is None else tl.load(sinks + h).to(tl.float32))
             store_rows(o, (of_o, S, h), m, out.to(o.dtype))
             tl.store(lse + of_lse + rows, logarithm(rest), rows < S)

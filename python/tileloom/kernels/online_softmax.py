@@ -68,10 +68,10 @@ def score(s, scale, rows, columns, mods):
 
 
 @tl.jit
-def attend(qt, k, v, places, READ: tl.constexpr, READ_V: tl.constexpr, rows, tiles, band, scale, mods, D: tl.constexpr, BN: tl.constexpr, THRESHOLD: tl.constexpr):
+def attend(qt, k, v, places, READ: tl.constexpr, rows, tiles, band, scale, mods, D: tl.constexpr, BN: tl.constexpr, THRESHOLD: tl.constexpr):
     """(acc [rows, D], top [rows], total [rows], scale, raised): for p = 2^((score - top) * scale + raised), the sums of p v, the largest score, the sums of p.
 
-    tiles: what key_tiles gives. READ, READ_V(x, place, n, BN, D): the rows of k, v from n on, as a tile [BN, D], zeros beyond T; places: the place of each.
+    tiles: what key_tiles gives. READ(x, place, n, BN, D): the rows of k or v from n on, as a tile [BN, D], zeros beyond T; places: the place of each.
     top follows the scores only where they grow by more than 2^THRESHOLD: acc is scaled less often, and p is at most 2^THRESHOLD.
     p in 8 bits has 2^8 times its value, so that more of it is a normal number."""
     raised: tl.constexpr = 8.0 if v.dtype.is_fp8() else 0.0
@@ -98,7 +98,7 @@ def attend(qt, k, v, places, READ: tl.constexpr, READ_V: tl.constexpr, rows, til
         p = tl.exp2(s * factor - (shift * factor - raised)[:, None]) if raised else tl.exp2(s * factor - (shift * factor)[:, None])
         alpha = tl.exp2((top - shift) * factor)
         total = total * alpha + tl.sum(p, 1)
-        acc = tl.dot(p.to(v.dtype), READ_V(v, places[1], n, BN, D), acc * alpha[:, None])
+        acc = tl.dot(p.to(v.dtype), READ(v, places[1], n, BN, D), acc * alpha[:, None])
         top = new
     return acc, top, total, factor, raised
 

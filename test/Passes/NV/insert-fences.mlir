@@ -344,3 +344,64 @@ func.func @transposed(%v: !rows, %a: !nv.memdesc<64x64xi8>) {
   }
   return
 }
+
+// -----
+
+!smem = !nv.memdesc<64x64xf32>
+
+// What ordinary loads read is fenced before a role copies over it by TMA: an arrival does not wait for them. A slot that stores
+// fill again, and one that products alone read, need none.
+// CHECK-LABEL: func.func @read_before_copies
+func.func @read_before_copies(%A: !tile.desc<64x64xf32>, %p: i1, %x: tensor<64x64xf32>) {
+  %c0 = arith.constant 0 : i32
+  %b = warp.buffer : !warp.buffer<2 x [64x64xf32]>
+  %free = warp.ring released %b : !warp.buffer<2 x [64x64xf32]>
+  %ready = warp.ring %b : !warp.buffer<2 x [64x64xf32]>
+  %s = warp.buffer : !warp.buffer<2 x [64x64xf32]>
+  %stored_free = warp.ring released %s : !warp.buffer<2 x [64x64xf32]>
+  %stored = warp.ring %s : !warp.buffer<2 x [64x64xf32]>
+  warp.specialize {
+    // CHECK: warp.role @math
+    warp.role @math warps(4) {
+      %t = warp.acquire %ready
+      %v = warp.slot %t : !smem
+      // CHECK: nv.local_load
+      // CHECK-NEXT: nv.fence.proxy
+      // CHECK-NEXT: warp.release
+      %y = nv.local_load %v : !smem -> tensor<64x64xf32>
+      warp.release %t to %free generic
+      // Read on one way only: fenced on both.
+      %t1 = warp.acquire %ready
+      %v1 = warp.slot %t1 : !smem
+      scf.if %p {
+        %y1 = nv.local_load %v1 : !smem -> tensor<64x64xf32>
+      }
+      // CHECK: scf.if
+      // CHECK: nv.fence.proxy
+      // CHECK-NEXT: warp.release
+      warp.release %t1 to %free generic
+      // CHECK: warp.acquire
+      // CHECK-NOT: nv.fence.proxy
+      // CHECK: warp.role @load
+      %u = warp.acquire %stored
+      %w = warp.slot %u : !smem
+      %z = nv.local_load %w : !smem -> tensor<64x64xf32>
+      warp.release %u to %stored_free generic
+      %t2 = warp.acquire %ready
+      warp.release %t2 to %free generic
+    }
+    warp.role @load warps(1) {
+      %t = warp.acquire %free
+      %v = warp.slot %t : !smem
+      nv.tma.load %A[%c0, %c0] to %v : !tile.desc<64x64xf32>, !smem
+      warp.release %t to %ready tma
+    }
+    warp.role @gather warps(4) {
+      %u = warp.acquire %stored_free
+      %w = warp.slot %u : !smem
+      nv.local_store %x to %w : tensor<64x64xf32>, !smem
+      warp.release %u to %stored generic
+    }
+  }
+  return
+}
