@@ -300,10 +300,9 @@ private:
                   (takesTurns ? 2
                    : alone    ? 1
                               : machine.sharedWait);
-    // Work of the warps runs beside a product only if no other replica waits for the turn. Products and other work overlap
-    // across replicas; a warpgroup alone overlaps with itself only where it waits (measured: 1, 2 and 3 warpgroups, which
-    // take turns). Beside sums of 80 registers and more ptxas cannot move all other work in front of the exponentials, which
-    // then start earlier.
+    // Work of the warps runs beside a product if no other replica waits for the turn; a warpgroup alone overlaps with itself
+    // only where it waits (measured: 1, 2 and 3 warpgroups, which take turns). Beside sums of 80 registers and more ptxas
+    // cannot move all other work in front of the exponentials, which then start earlier.
     double apart = takesTurns ? 1 : alone ? 0.6 : replicas == 2 ? 0.2 : body.widest < 80 ? 0.1 : 0.02;
     double products = body.products + wait;
     double together = std::max(products, body.other) + apart * std::min(products, body.other);
