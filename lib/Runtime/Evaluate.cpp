@@ -19,7 +19,11 @@ constexpr int64_t maxGridYZ = 65535;
 static llvm::Expected<Grid> persistentGrid(const Recipe &recipe, llvm::ArrayRef<int64_t> tiles,
                                            int32_t multiprocessors) {
   int64_t cluster = recipe.cluster[0];
-  int64_t resident = int64_t(recipe.grid.perMultiprocessor) * multiprocessors / cluster * cluster;
+  int64_t used = std::max<int64_t>(int64_t(multiprocessors) - recipe.grid.margin, 0);
+  int64_t resident = recipe.grid.perMultiprocessor * used / cluster * cluster;
+  if (resident == 0 && recipe.grid.margin)
+    return makeError(ErrorKind::Launch, "kernel '" + recipe.kernel + "': a margin of " + Twine(recipe.grid.margin) + " of " +
+                                            Twine(multiprocessors) + " multiprocessors; needed room for " + Twine(cluster) + " CTAs beside it");
   if (resident == 0)
     return makeError(ErrorKind::Launch, "kernel '" + recipe.kernel + "': a cluster of " +
                                             Twine(cluster) + " CTAs on " + Twine(multiprocessors) +

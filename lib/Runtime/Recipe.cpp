@@ -175,7 +175,8 @@ static void parseLaunch(const JsonReader &json, Recipe &recipe) {
   JsonReader grid = json["grid"];
   recipe.grid.persistent = grid["persistent"].booleanOr(false);
   if (recipe.grid.persistent) {
-    grid.onlyKeys({"persistent", "per_sm", "tiles"});
+    grid.onlyKeys({"persistent", "per_sm", "margin", "tiles"});
+    recipe.grid.margin = int32_t(grid["margin"].integerOr(0, 0, 1024));
     recipe.grid.perMultiprocessor = grid["per_sm"].integerOr(1, 1, 64);
     if (grid["tiles"].present()) // else the kernel counts its tiles itself
       for (const JsonReader &item : grid["tiles"].items(1, 16))

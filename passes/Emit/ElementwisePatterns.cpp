@@ -382,6 +382,8 @@ struct SplatPattern : TilePattern {
         if (!dense || !dense.isSplat())
           return op->emitOpError("register tile constant: expected one value for all elements");
         TypedAttr scalar = dense.getSplatValue<TypedAttr>();
+        if (auto narrow = dyn_cast<FloatAttr>(scalar); narrow && tile::elementBits(narrow.getType()) == 8) // registers have their bits
+          scalar = rewriter.getIntegerAttr(rewriter.getIntegerType(8), narrow.getValue().bitcastToAPInt());
         if (auto vector = dyn_cast<VectorType>(types.front()))
           value = arith::ConstantOp::create(rewriter, loc,
                                             DenseElementsAttr::get(vector, Attribute(scalar)));

@@ -209,12 +209,13 @@ struct RecipeBuilder {
       for (auto [axis, extent] : llvm::enumerate(extents))
         grid.push_back(entry(StringRef("xyz").substr(axis, 1), extent));
     }
+    auto schedule = function->getAttrOfType<tile::ScheduleAttr>(tile::scheduleAttrName);
     Attribute geometry = dictionary({entry("grid", dictionary(grid)),
                                      entry("threads", attribute(threadsAttrName, 128)),
                                      entry("cluster", builder.getI64ArrayAttr({cluster, 1, 1})),
                                      entry("shared_bytes", attribute("nv.shared_bytes", 0)),
                                      entry("cooperative", builder.getBoolAttr(false)),
-                                     entry("dependent", builder.getBoolAttr(false))});
+                                     entry("dependent", builder.getBoolAttr(schedule && schedule.getFields().get("dependent") == builder.getBoolAttr(true)))});
     function->setAttr(
         "tileloom.recipe",
         dictionary(

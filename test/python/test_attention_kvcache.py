@@ -6,7 +6,7 @@ import pytest
 import tileloom as tl
 from attention_reference import BF16, alibi, alibi_numpy, check, prefix, prefix_numpy, sequence
 from tileloom import kernels
-from tileloom.kernels.attention_kvcache import choose_splits
+from tileloom.kernels.decode_plan import choose_splits
 
 
 def cache(seed, lengths, capacity, H, G, D=64, S=1, E=None, dtype=BF16, padding=None):

@@ -110,3 +110,21 @@ def test_places_against_all_numbers(limit):
     at = np.arange(256, dtype=np.int64)
     tests = (at < limit, at <= limit, at > limit, at >= limit, at == limit, at != limit, limit < at, limit >= at)
     assert (out == sum(test * 2**bit for bit, test in enumerate(tests))).all()
+
+
+@tl.jit
+def masked_eighths(x, y, n, N: tl.constexpr):
+    at = tl.arange(0, N)
+    value = tl.load(x + at, at < n, 0.5)
+    tl.store(y + at, value)
+    tl.store(y + N + at, (value.to(tl.float32) * 2).to(tl.float8e4nv), at < n)
+
+
+@pytest.mark.parametrize("n", [0, 77, 128])
+def test_masked_loads_of_eight_bits(n):
+    import ml_dtypes
+    x = np.random.default_rng(n).standard_normal(128).astype(ml_dtypes.float8_e4m3fn)
+    y = np.full(256, np.nan).astype(x.dtype)
+    masked_eighths[(1,)](x, y, n, 128)
+    assert (y[:128].astype(np.float32) == np.where(np.arange(128) < n, x.astype(np.float32), 0.5)).all()
+    assert (y[128:128 + n].astype(np.float32) == 2 * x[:n].astype(np.float32)).all() and np.isnan(y[128 + n:].astype(np.float32)).all()

@@ -60,6 +60,7 @@ struct GridSpec {
   bool persistent = false;
   bool given = false; ///< by the caller, at the launch
   unsigned perMultiprocessor = 1;
+  int32_t margin = 0; ///< multiprocessors that a persistent kernel leaves to others
   std::vector<Expression> extents; ///< tiles if persistent; otherwise x, y, z
 };
 

@@ -1,11 +1,13 @@
 """A compiled kernel: its texts, its code, its recipe; made from a tile program through the caches."""
 
+import copy
 import json
 import os
 import re
 
 from .. import compiler
 from ..frontend import errors
+from ..runtime.errors import ArgumentError
 from ..runtime.kernel import Kernel
 from . import cache
 
@@ -31,6 +33,18 @@ class CompiledKernel:
 
     def __repr__(self):
         return f"<kernel {self.name} for {self.target}>"
+
+    def leaving(self, multiprocessors):
+        """The same code, launched so that it leaves so many multiprocessors to other kernels."""
+        if not self.has_tile_loop:
+            raise ArgumentError(f"kernel '{self.name}': sm_margin is given for a kernel whose grid the caller gives; needed one with tl.tiles")
+        if isinstance(multiprocessors, bool) or not hasattr(multiprocessors, "__index__") or not 0 <= multiprocessors <= 1024:
+            raise ArgumentError(f"kernel '{self.name}': sm_margin is {multiprocessors!r}; needed an int from 0 to 1024")
+        other = copy.copy(self)
+        grid = {**self.recipe["launch"]["grid"], "margin": int(multiprocessors)}
+        other.recipe = {**self.recipe, "launch": {**self.recipe["launch"], "grid": grid}}
+        other._kernel = None
+        return other
 
     def slowed_down(self):
         """What ptxas says that makes the kernel slow, or None: serialised products, or more spills than a loop hides (16 bytes in attention

@@ -236,7 +236,7 @@ class JITFunction:
         self._entry = make_entry(self)
         return self._entry
 
-    def _make_variant(self, arguments, key, schedule, target, num_warps, num_stages, options):
+    def _make_variant(self, arguments, key, schedule, target, num_warps, num_stages, options, sm_margin):
         with self._lock:
             values = {}
             known = {}
@@ -249,6 +249,8 @@ class JITFunction:
                                      assemble=not on_host(self, arguments))
             if ": warning: " in compiled.diagnostics:  # remarks are for whoever asks
                 warnings.warn(compiled.diagnostics, stacklevel=4)
+            if sm_margin:
+                compiled = compiled.leaving(sm_margin)
             variant = Variant(self, compiled)
             if compiled.program.static <= self.static:
                 self._variants[key] = variant

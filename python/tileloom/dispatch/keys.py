@@ -11,7 +11,7 @@ from . import facts
 
 
 # What a launch takes besides the kernel's arguments.
-OPTIONS = ("schedule", "target", "stream", "num_warps", "num_stages", "simulator", "options")
+OPTIONS = ("schedule", "target", "stream", "num_warps", "num_stages", "simulator", "options", "sm_margin")
 
 
 def of_number(value):
@@ -97,12 +97,12 @@ def make_entry(function):
     signature += [f"{option}=None" for option in OPTIONS]
     arguments = f"({''.join(parameter.name + ', ' for parameter in function.parameters)})"
     lines += [f"  arguments = {arguments}", "  extra = None",
-              "  if schedule or target or num_warps or num_stages or options:",
-              "    extra = (target, num_warps, num_stages, hashable(schedule), hashable(options))"]
+              "  if schedule or target or num_warps or num_stages or options or sm_margin:",
+              "    extra = (target, num_warps, num_stages, hashable(schedule), hashable(options), sm_margin)"]
     if function.automatic:
         lines += ["  if " + " or ".join(f"{name} is auto" for name in function.automatic) + ":", "    extra = (extra, shapes(arguments))"]
     lines += [f"  key = ({''.join(part + ', ' for part in parts)}extra)", "  variant = variants.get(key)", "  if variant is None:",
-              "    variant = slow(arguments, key, schedule, target, num_warps, num_stages, options)",
+              "    variant = slow(arguments, key, schedule, target, num_warps, num_stages, options, sm_margin)",
               "  return variant.launch(grid, arguments, stream, simulator)"]
     exec(f"def entry(grid, {', '.join(signature)}):\n" + "\n".join(lines), scope)
     return scope["entry"]

@@ -9,6 +9,7 @@ from .attention import attention
 from .attention_kvcache import attention_kvcache
 from .attention_varlen import attention_varlen
 from .combine import combine
+from .decode_plan import get_scheduler_metadata
 from .gemm import gemm
 from .grouped_gemm import grouped_gemm_contiguous, grouped_gemm_masked
 from .layer_norm import layer_norm
@@ -16,4 +17,4 @@ from .softmax import softmax
 from .swiglu import gemm_swiglu
 
 __all__ = ["attention", "attention_kvcache", "attention_varlen", "combine",
-           "gemm", "gemm_swiglu", "grouped_gemm_contiguous", "grouped_gemm_masked", "layer_norm", "softmax"]
+           "gemm", "gemm_swiglu", "get_scheduler_metadata", "grouped_gemm_contiguous", "grouped_gemm_masked", "layer_norm", "softmax"]

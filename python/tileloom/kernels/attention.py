@@ -3,8 +3,8 @@
 import tileloom as tl
 
 from . import arrays
-from .attention_arguments import checked, options
-from .online_softmax import attend, dense, finish, key_tiles, logarithm
+from .attention_arguments import checked, descales, options, result_type
+from .online_softmax import attend, dense, descaled, finish, key_tiles, logarithm
 
 
 @tl.jit(candidates={"BM": (128, 192), "BN": (128, 160, 112, 96, 64)})
@@ -21,10 +21,7 @@ def attention_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, scale,
         rows = m + tl.arange(0, BM)
         band = S, T, CAUSAL, left, right, chunk
         mods = softcap, score_mod, mask_mod, (b, h), arguments
-        own = scale
-        for factor in scales[:2]:
-            if factor is not None:
-                own = own * tl.load(factor + b * G + g)
+        own = descaled(scale, scales, b * G + g)
         sums = attend(q.load([b, m, h, 0], [BM, DK]), k, v, ((b, g),) * 2, dense, rows, key_tiles(m, m + BM, band, BN), band, own, mods, DV, BN, THRESHOLD)
         out, rest = finish(sums, None if sinks is None else tl.load(sinks + h).to(tl.float32))
         if scales[2] is not None:
@@ -35,7 +32,7 @@ def attention_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, scale,
 
 
 def attention(q, k, v, out=None, *, causal=False, softmax_scale=None, window=None, attention_chunk=None, softcap=None, sinks=None, score_mod=None,
-              mask_mod=None, mod_arguments=(), q_descale=None, k_descale=None, v_descale=None, rescale_threshold=None, lse=None, **launch):
+              mask_mod=None, mod_arguments=(), q_descale=None, k_descale=None, v_descale=None, deterministic=False, rescale_threshold=None, lse=None, **launch):
     """q [B, S, H, D], k [B, T, G, D], v [B, T, G, E] in float16, bfloat16 or float8_e4m3fn, H a multiple of G, D and E up to 256; any S and T. Gives
     (out, lse): out [B, S, H, E], lse [B, H, S] in float32 (natural logarithm). A row that sees no key gives zeros and -inf. Tensors whose rows do not
     start at multiples of 16 bytes go through a padded copy.
@@ -54,12 +51,13 @@ def attention(q, k, v, out=None, *, causal=False, softmax_scale=None, window=Non
     q_descale, k_descale, v_descale  [B, G], float32: factors of the elements of q, k and v; out is bfloat16 then, by default
     rescale_threshold  sums are rescaled where a row's largest score has grown by more than this many powers of two since the last time; 0: by anything.
                      By default 8 for 16-bit tensors whose E is above 64, where that is faster, else 0
-    launch: BM, BN, schedule, stream, target."""
+    deterministic    results are the same bits every time in any case
+    launch: BM, BN, schedule, stream, target, and sm_margin: multiprocessors that are left to other kernels."""
     name = "attention"
     facts = {own: arrays.facts_of(value, name, own) for own, value in (("q", q), ("k", k), ("v", v))}
     for own in facts:
         arrays.require_rank(facts[own], 4, name, own, "four dimensions: batch, length, heads, head dimension")
-    D, E, H, G = checked(name, facts, types=(*arrays.HALF, tl.float8e4nv))
+    D, E, H, G = checked(name, facts)
     B, S, T = facts["q"].shape[0], facts["q"].shape[1], facts["k"].shape[1]
     arrays.require_shape(facts["k"], (B, T, G, D), name, "k", "by the shapes of 'q' and 'k'")
     arrays.require_shape(facts["v"], (B, T, G, E), name, "v", "by the shapes of 'q' and 'k'")
@@ -67,12 +65,8 @@ def attention(q, k, v, out=None, *, causal=False, softmax_scale=None, window=Non
                     rescale_threshold)
     narrow = facts["q"].dtype.is_fp8()
     scales = {"q_descale": q_descale, "k_descale": k_descale, "v_descale": v_descale}
-    for own, value in scales.items():
-        if value is not None:
-            arrays.require(narrow, name, own, f"is given for {facts['q'].dtype}", "float8_e4m3fn")
-            facts[own] = arrays.facts_of(value, name, own)
-            arrays.require_contiguous(facts[own], (B, G), tl.float32, name, own, "by the batch and the heads of 'k'")
-    out = arrays.empty(q, (B, S, H, E), tl.bfloat16 if narrow else facts["q"].dtype) if out is None else out
+    facts.update(descales(name, facts["q"], scales, B, G))
+    out = arrays.empty(q, (B, S, H, E), result_type(facts["q"])) if out is None else out
     lse = arrays.empty(q, (B, H, S), tl.float32) if lse is None else lse
     results = {"out": arrays.facts_of(out, name, "out"), "lse": arrays.facts_of(lse, name, "lse")}
     arrays.require_shape(results["out"], (B, S, H, E), name, "out", "by the shapes of 'q' and 'v'")

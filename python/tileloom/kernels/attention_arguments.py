@@ -13,7 +13,10 @@ def width(extent):
     return next(own for own in WIDTHS if own >= extent)
 
 
-def checked(name, facts, kv=("k", "v"), types=arrays.HALF):
+TYPES = (*arrays.HALF, dtypes.float8e4nv)
+
+
+def checked(name, facts, kv=("k", "v"), types=TYPES):
     """(D, E, H, G) of q [..., H, D], k [..., G, D] and v [..., G, E], after checks of types and heads. facts: {name: tensor}, q first."""
     q, k, v = facts["q"], facts[kv[0]], facts[kv[1]]
     for own, tensor in facts.items():
@@ -62,9 +65,31 @@ def options(name, q, H, D, E, causal, softmax_scale, window, attention_chunk, so
             float(rescale_threshold))
 
 
+def descales(name, q, given, batch, G):
+    """The facts of q_descale, k_descale and v_descale (`given`, by name), after checks. q: the facts of q."""
+    found = {}
+    for own, value in given.items():
+        if value is not None:
+            arrays.require(q.dtype.is_fp8(), name, own, f"is given for {q.dtype}", "float8_e4m3fn")
+            found[own] = arrays.facts_of(value, name, own)
+            arrays.require_contiguous(found[own], (batch, G), dtypes.float32, name, own, "by the number of sequences and the heads of keys")
+    return found
+
+
+def result_type(q):
+    """The type of a new `out`: that of q (facts), but for 8 bits."""
+    return dtypes.bfloat16 if q.dtype.is_fp8() else q.dtype
+
+
 def launch_options(launch):
     """Of the options of a launch those that other launches of the same call take too."""
     return {option: value for option, value in launch.items() if option in ("stream", "target", "simulator")}
+
+
+def with_schedule(launch, **fields):
+    """The options of a launch with more fields in its schedule; those of the caller come first."""
+    own = launch.get("schedule")
+    return launch if isinstance(own, str) else {**launch, "schedule": {**fields, **(own or {})}}
 
 
 def indices(name, facts, given):

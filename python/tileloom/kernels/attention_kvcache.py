@@ -4,9 +4,10 @@ import tileloom as tl
 
 from . import arrays
 from .append import append, rotation
-from .attention_arguments import cache_rows, checked, indices, launch_options, multiprocessors, options
+from .attention_arguments import cache_rows, checked, descales, indices, launch_options, multiprocessors, options, result_type, with_schedule
 from .combine import combine
-from .online_softmax import attend, finish, key_tiles, logarithm
+from .decode_plan import choose_splits, most_parts, rows_of_groups
+from .online_softmax import attend, descaled, finish, key_tiles, logarithm
 from .sequences import gather_pages, load_pages, load_rows
 
 
@@ -59,32 +60,44 @@ def cached(b, g, lengths, added, capacity, most, places, left_padding, table, ta
 def kvcache_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, lse_steps, lengths, added, most, places, left_padding, table, table_step, steps,
                    splits, R: tl.constexpr, ROWS: tl.constexpr, PAGE: tl.constexpr, READ: tl.constexpr, scale, CAUSAL: tl.constexpr, left=None, right=None,
                    chunk=None, sinks=None, softcap=None, score_mod: tl.constexpr = None, mask_mod: tl.constexpr = None, arguments=(), DK: tl.constexpr = 128,
-                   DV: tl.constexpr = 128, THRESHOLD: tl.constexpr = 0.0, BM: tl.constexpr = tl.auto, BN: tl.constexpr = tl.auto):
+                   DV: tl.constexpr = 128, THRESHOLD: tl.constexpr = 0.0, scales=(None, None, None), plan=None, items=None, BM: tl.constexpr = tl.auto,
+                   BN: tl.constexpr = tl.auto):
     """q [B, S, H, D], k and v [batches or pages, rows, G, ...], o [splits * B, S, H, E]. A tile has ROWS rows for each query, the first R of them a
-    head's each."""
+    head's each. plan: None, or how many of the `splits` parts the keys of each sequence have, and from plan[B] on `items` parts
+    (decode_plan.py)."""
     B, S, H = q.shape[:3]
     G = k.shape[2]
-    for b, group, m, z in tl.tiles(B, H // R, (S * ROWS, BM), splits):
-        T, of_k, of_v = cached(b, group // (H // R // G), lengths, added, k.shape[1], most, places, left_padding, table, table_step, steps, PAGE)
-        row = tl.arange(0, BM)
-        first = m // ROWS
-        i = first + row // ROWS
-        h = group * R + tl.minimum(row % ROWS, R - 1)
-        band = S, T, CAUSAL, left, right, chunk
-        mods = softcap, score_mod, mask_mod, (b, h[:, None]), arguments
-        tiles = part(key_tiles(first, first + BM // ROWS, band, BN), z, splits)
-        sums = attend(load_group(q, b, first, group, R, ROWS, BM, DK), k, v, (of_k, of_v), READ, i, tiles, band, scale, mods, DV, BN, THRESHOLD)
-        there = (i < S) & (row % ROWS < R)
-        sink = None if sinks is None else tl.where(there & (z == 0), tl.load(sinks + h, there, 0).to(tl.float32), -tl.inf)
-        out, rest = finish(sums, sink)
-        store_group(o, z * B + b, first, group, out.to(o.dtype), R, ROWS)
-        tl.store(lse + (z * B + b).to(tl.int64) * lse_steps[0] + h * lse_steps[1] + i * lse_steps[2], logarithm(rest), there)
+    for b, group, m, z in tl.tiles(B if items is None else items, H // R, (S * ROWS, BM), splits if items is None else 1):
+        count = splits
+        if plan is not None:
+            entry = tl.load(plan + B + b)
+            b, z = tl.maximum(entry, 0) // 256, entry % 256
+            count = tl.minimum(tl.load(plan + b), splits)
+        if plan is None or (entry >= 0 and z < count):
+            g = group // (H // R // G)
+            T, of_k, of_v = cached(b, g, lengths, added, k.shape[1], most, places, left_padding, table, table_step, steps, PAGE)
+            row = tl.arange(0, BM)
+            first = m // ROWS
+            i = first + row // ROWS
+            h = group * R + tl.minimum(row % ROWS, R - 1)
+            band = S, T, CAUSAL, left, right, chunk
+            mods = softcap, score_mod, mask_mod, (b, h[:, None]), arguments
+            tiles = part(key_tiles(first, first + BM // ROWS, band, BN), z, count)
+            sums = attend(load_group(q, b, first, group, R, ROWS, BM, DK), k, v, (of_k, of_v), READ, i, tiles, band, descaled(scale, scales, b * G + g),
+                          mods, DV, BN, THRESHOLD)
+            there = (i < S) & (row % ROWS < R)
+            sink = None if sinks is None else tl.where(there & (z == 0), tl.load(sinks + h, there, 0).to(tl.float32), -tl.inf)
+            out, rest = finish(sums, sink)
+            if scales[2] is not None:
+                out = out * tl.load(scales[2] + b * G + g)
+            store_group(o, z * B + b, first, group, out.to(o.dtype), R, ROWS)
+            tl.store(lse + (z * B + b).to(tl.int64) * lse_steps[0] + h * lse_steps[1] + i * lse_steps[2], logarithm(rest), there)
 
 
 def attention_kvcache(q, k_cache, v_cache, out=None, *, cache_seqlens=None, k_new=None, v_new=None, cache_batch_idx=None, cache_leftpad=None, page_table=None,
                       rotary_cos=None, rotary_sin=None, rotary_interleaved=True, causal=False, softmax_scale=None, window=None, attention_chunk=None,
                       softcap=None, sinks=None, score_mod=None, mask_mod=None, mod_arguments=(), num_splits=None, pack_gqa=None, max_seqlen_k=None,
-                      rescale_threshold=None, lse=None, **launch):
+                      scheduler_metadata=None, deterministic=False, q_descale=None, k_descale=None, v_descale=None, rescale_threshold=None, lse=None, **launch):
     """Attention of q [B, S, H, D] over a cache: k_cache [batches, capacity, G, D] and v_cache [..., E], or pages of it, [pages, page size, G, ...] with
     page_table [B, pages of a sequence]. Gives (out [B, S, H, E], lse [B, H, S]). The index tensors are int32; what lies behind a sequence may hold anything.
 
@@ -97,6 +110,7 @@ def attention_kvcache(q, k_cache, v_cache, out=None, *, cache_seqlens=None, k_ne
                          rotary dimension apart
     num_splits           parts of the keys that are worked on at the same time and put together afterwards; by default as many as fill the machine
     pack_gqa             whether the heads of a group are rows of one tile; by default if there are few queries
+    scheduler_metadata   what get_scheduler_metadata gives: a number of parts for each sequence, by its length; num_splits is then the largest one
     max_seqlen_k         no sequence has more keys; num_splits and tiles are chosen by it. By default the capacity
     Other arguments: see attention; positions count from the beginning of a sequence."""
     name = "attention_kvcache"
@@ -129,7 +143,9 @@ def attention_kvcache(q, k_cache, v_cache, out=None, *, cache_seqlens=None, k_ne
     else:
         arrays.require(cache_batch_idx is not None or facts["k_cache"].shape[0] == B, name, "k_cache", f"has a batch of {facts['k_cache'].shape[0]}",
                        f"{B}, as 'q', or cache_batch_idx")
-    out = arrays.empty(q, (B, S, H, E), facts["q"].dtype) if out is None else out
+    scales = {"q_descale": q_descale, "k_descale": k_descale, "v_descale": v_descale}
+    index.update(descales(name, facts["q"], scales, B, G))
+    out = arrays.empty(q, (B, S, H, E), result_type(facts["q"])) if out is None else out
     lse = arrays.empty(q, (B, H, S), tl.float32) if lse is None else lse
     results = {"out": arrays.facts_of(out, name, "out"), "lse": arrays.facts_of(lse, name, "lse")}
     arrays.require_shape(results["out"], (B, S, H, E), name, "out", "by the shapes of 'q' and 'v_cache'")
@@ -144,44 +160,58 @@ def attention_kvcache(q, k_cache, v_cache, out=None, *, cache_seqlens=None, k_ne
         arrays.require(hasattr(max_seqlen_k, "__index__") and max_seqlen_k >= 0, name, "max_seqlen_k", f"is {max_seqlen_k!r}", "an int above 0, or None")
         most = min(most, int(max_seqlen_k))
     most = max(most, 2)  # a constant 1 would be a variant of its own
-    splits, pack = _counts(name, num_splits, pack_gqa, H // G, S)
+    splits = _counts(name, num_splits, pack_gqa, H // G)
+    margin = launch.get("sm_margin") or 0
+    plan = scheduler_metadata
+    if plan is not None:
+        index["scheduler_metadata"] = arrays.facts_of(plan, name, "scheduler_metadata")
+        given_plan = index["scheduler_metadata"]
+        arrays.require(len(given_plan.shape) == 1 and given_plan.shape[0] > 2 * B, name, "scheduler_metadata", f"has shape {list(given_plan.shape)}",
+                       f"what get_scheduler_metadata gives for {B} sequences")
+        arrays.require_contiguous(given_plan, given_plan.shape, tl.int32, name, "scheduler_metadata", "what get_scheduler_metadata gives")
+        arrays.require_device(("q", facts["q"]), {"scheduler_metadata": index["scheduler_metadata"]}, name)
     if not B * S * H * E:
         return out, lse
     scale, causal, *others = given
     if 0 in facts["k_cache"].shape or page_table is not None and not pages.shape[1]:  # nothing that a copy could begin at
-        k_cache, v_cache = (arrays.empty(q, (B, 1, G, -(-extent // 8) * 8), facts["q"].dtype) for extent in (D, E))
+        k_cache, v_cache = (arrays.empty(q, (B, 1, G, -(-extent // 16) * 16), facts["q"].dtype) for extent in (D, E))
         cache_seqlens, steps, page_table, cache_batch_idx, cache_leftpad, page = arrays.zeros(q, (B,), tl.int32), (1, 1), None, None, None, None
         arrays.require(not added, name, "k_new", f"has {added} rows", "a cache that they fit into")
     q = append(q, k_cache, v_cache, k_new, v_new, facts, cache_seqlens, cache_batch_idx, page_table, rotary, causal or window is not None, launch)
     q = arrays.boxed(q, arrays.facts_of(q, name, "q"))
-    R = H // G if pack else 1
-    rows = tl.next_power_of_2(R)
+    R, rows, blocks = rows_of_groups(S, H // G, pack_gqa)
     launch, read = _tiles(page, S * rows, max(D, E), launch)
-    blocks = -(-S * rows // launch.get("BM", 128))
-    if not splits:
-        splits = choose_splits(B * (H // R) * blocks, -(-most // launch.get("BN", 128)), multiprocessors(facts["q"]))
+    blocks = -(-S * rows // launch["BM"]) if "BM" in launch else blocks
+    processors = max(multiprocessors(facts["q"]) - margin, 1)
+    if plan is not None:
+        splits = splits or most_parts(H // R * blocks, processors)
+    elif not splits:
+        splits = choose_splits(B * (H // R) * blocks, -(-most // launch.get("BN", 128)), processors)
+    if splits == 1:
+        plan = None
     stored, result = arrays.boxed_result(out, results["out"])
     logarithms, lse_steps = lse, (H * S, S, 1)
     if splits > 1:
+        launch = with_schedule(launch, launch_dependents=True)  # the launch that puts parts together
         whole = arrays.empty(q, (splits, B, S, H, -(-E // 4) * 4), tl.float32)
         stored, logarithms, lse_steps = whole.reshape(splits * B, *whole.shape[2:]), arrays.empty(q, (splits, B, S, H), tl.float32), (S * H, 1, H)
     step = None if page_table is None else pages.strides[0]
     kvcache_kernel(q, k_cache, v_cache, stored, logarithms, lse_steps, cache_seqlens, added, most, cache_batch_idx, cache_leftpad, page_table, step, steps,
-                   splits, R, rows, page, read, scale, causal and S > 1, *others, **launch)  # one query sees all keys
+                   splits, R, rows, page, read, scale, causal and S > 1, *others, tuple(scales.values()), plan,
+                   None if plan is None else given_plan.shape[0] - B, **launch)  # one query sees all keys
     if splits > 1:
-        combine(whole[..., :E], logarithms, out, lse, **launch_options(launch))
+        combine(whole[..., :E], logarithms, out, lse, counts=None if plan is None else plan[:B], schedule={"dependent": True}, **launch_options(launch))
     elif result is not out:
         out[...] = result
     return out, lse
 
 
-def _counts(name, num_splits, pack_gqa, ratio, S):
-    """(number of splits, 0 for a choice; whether heads of a group share a tile)."""
+def _counts(name, num_splits, pack_gqa, ratio):
+    """Number of splits, 0 for a choice."""
     arrays.require(num_splits is None or hasattr(num_splits, "__index__") and 0 <= num_splits <= 256, name, "num_splits", f"is {num_splits!r}",
                    "None or 0 (a choice), or 1 to 256")
-    pack = pack_gqa if pack_gqa is not None else ratio <= 64 and S * ratio <= 256
-    arrays.require(not pack or ratio <= 64, name, "pack_gqa", f"is True for {ratio} heads of q for each of k", "at most 64, or False")
-    return int(num_splits or 0), bool(pack)
+    arrays.require(not pack_gqa or ratio <= 64, name, "pack_gqa", f"is True for {ratio} heads of q for each of k", "at most 64, or False")
+    return int(num_splits or 0)
 
 
 def _tiles(page, rows, widest, launch):
@@ -198,17 +228,3 @@ def _tiles(page, rows, widest, launch):
         return {"BN": fitting[0], **launch}, load_pages
     return {"BN": 64, **launch}, gather_pages
 
-
-def choose_splits(tiles, keys, processors):
-    """Parts of the keys (counted in tiles) with which the machine is busy for the shortest time. In units of a tile of keys: a part takes 2 more to begin
-    and to end, and putting parts together takes 4, and one for each 32 parts."""
-    best = 1, float("inf")
-    for splits in range(1, min(keys, 128) + 1):
-        each = -(-keys // splits)
-        if -(-keys // each) != splits:
-            continue  # the last part would be empty
-        rounds = -(-tiles * splits // processors)
-        time = rounds * (each + 2) + (4 + splits / 32 if splits > 1 else 0)
-        if time < 0.97 * best[1]:
-            best = splits, time
-    return best[0]

@@ -3,8 +3,8 @@
 import tileloom as tl
 
 from . import arrays
-from .attention_arguments import checked, indices, options, rows_of
-from .online_softmax import attend, finish, key_tiles, logarithm
+from .attention_arguments import checked, descales, indices, options, result_type, rows_of
+from .online_softmax import attend, descaled, finish, key_tiles, logarithm
 from .sequences import load_rows, sequence, store_rows
 
 
@@ -12,7 +12,7 @@ from .sequences import load_rows, sequence, store_rows
 def varlen_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, starts_q, starts_k, used_q, used_k, batch, steps, longest, most, scale,
                   CAUSAL: tl.constexpr, left=None, right=None, chunk=None, sinks=None, softcap=None, score_mod: tl.constexpr = None,
                   mask_mod: tl.constexpr = None, arguments=(), DK: tl.constexpr = 128, DV: tl.constexpr = 128, THRESHOLD: tl.constexpr = 0.0,
-                  BM: tl.constexpr = tl.auto, BN: tl.constexpr = tl.auto):
+                  scales=(None, None, None), BM: tl.constexpr = tl.auto, BN: tl.constexpr = tl.auto):
     """As attention_kernel, for `batch` sequences of at most `longest` queries and `most` keys. steps: of q, k, v, o, the rows from batch to batch where
     they have one."""
     H, G = q.shape[-2], k.shape[-2]
@@ -29,22 +29,25 @@ def varlen_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, starts_q,
             mods = softcap, score_mod, mask_mod, (b, h), arguments
             places = (of_k, T, g), (of_v, T, g)
             qt = load_rows(q, (of_q, S, h), m, BM, DK)
-            sums = attend(qt, k, v, places, load_rows, rows, key_tiles(m, m + BM, band, BN), band, scale, mods, DV, BN, THRESHOLD)
+            own = descaled(scale, scales, b * G + g)
+            sums = attend(qt, k, v, places, load_rows, rows, key_tiles(m, m + BM, band, BN), band, own, mods, DV, BN, THRESHOLD)
             out, rest = finish(sums, None if sinks is None else tl.load(sinks + h).to(tl.float32))
+            if scales[2] is not None:
+                out = out * tl.load(scales[2] + b * G + g)
             store_rows(o, (of_o, S, h), m, out.to(o.dtype))
             tl.store(lse + of_lse + rows, logarithm(rest), rows < S)
 
 
 def attention_varlen(q, k, v, out=None, *, cu_seqlens_q=None, cu_seqlens_k=None, seqused_q=None, seqused_k=None, max_seqlen_q=None, max_seqlen_k=None,
                      causal=False, softmax_scale=None, window=None, attention_chunk=None, softcap=None, sinks=None, score_mod=None, mask_mod=None,
-                     mod_arguments=(), rescale_threshold=None, lse=None, **launch):
+                     mod_arguments=(), q_descale=None, k_descale=None, v_descale=None, deterministic=False, rescale_threshold=None, lse=None, **launch):
     """Attention of many sequences, one launch. q [rows, H, D] with cu_seqlens_q [batch + 1] (sequence b has the rows cu_seqlens_q[b] to
     cu_seqlens_q[b + 1]), or [batch, S, H, D] without; k [rows, G, D] and v [rows, G, E] with cu_seqlens_k, or [batch, T, G, ...] without. Gives (out, lse):
     out as q, with E; lse [H, rows], or [batch, H, S], float32.
 
     seqused_q, seqused_k [batch]: how many rows of each sequence count; what lies behind may hold anything. Rows of out and lse behind seqused_q are not
     written. max_seqlen_q: no sequence has more queries; needed with cu_seqlens_q. max_seqlen_k: none has more keys; tiles are chosen by it. The index
-    tensors are int32. Other arguments: see attention; positions and indices of mods count within the sequence."""
+    tensors are int32. Other arguments: see attention ([batch, G] for the descales); positions and indices of mods count within the sequence."""
     name = "attention_varlen"
     facts = {own: arrays.facts_of(value, name, own) for own, value in (("q", q), ("k", k), ("v", v))}
     for own, starts, why in (("q", cu_seqlens_q, "cu_seqlens_q"), ("k", cu_seqlens_k, "cu_seqlens_k"), ("v", cu_seqlens_k, "cu_seqlens_k")):
@@ -55,6 +58,8 @@ def attention_varlen(q, k, v, out=None, *, cu_seqlens_q=None, cu_seqlens_k=None,
     given = options(name, facts["q"], H, D, E, causal, softmax_scale, window, attention_chunk, softcap, sinks, score_mod, mask_mod, mod_arguments,
                     rescale_threshold)
     index, batch = indices(name, facts, {"cu_seqlens_q": cu_seqlens_q, "cu_seqlens_k": cu_seqlens_k, "seqused_q": seqused_q, "seqused_k": seqused_k})
+    scales = {"q_descale": q_descale, "k_descale": k_descale, "v_descale": v_descale}
+    index.update(descales(name, facts["q"], scales, batch, G))
     rows = facts["q"].shape[-3]
     if cu_seqlens_q is not None:
         arrays.require(hasattr(max_seqlen_q, "__index__"), name, "max_seqlen_q", f"is {max_seqlen_q!r}", "an int: the length of the longest sequence of 'q'")
@@ -65,7 +70,7 @@ def attention_varlen(q, k, v, out=None, *, cu_seqlens_q=None, cu_seqlens_k=None,
                        "an int: the length of the longest sequence of 'k'")
         most = min(most, int(max_seqlen_k))
     most = max(most, 2)  # a constant 1 would be a variant of its own
-    out = arrays.empty(q, (*facts["q"].shape[:-1], E), facts["q"].dtype) if out is None else out
+    out = arrays.empty(q, (*facts["q"].shape[:-1], E), result_type(facts["q"])) if out is None else out
     shape = (batch, H, facts["q"].shape[1]) if cu_seqlens_q is None else (H, facts["q"].shape[0])
     lse = arrays.empty(q, shape, tl.float32) if lse is None else lse
     results = {"out": arrays.facts_of(out, name, "out"), "lse": arrays.facts_of(lse, name, "lse")}
@@ -75,14 +80,14 @@ def attention_varlen(q, k, v, out=None, *, cu_seqlens_q=None, cu_seqlens_k=None,
     arrays.require_device(("q", facts["q"]), {**facts, **index, **results}, name)
     if batch and H and E and rows > 0:
         if 0 in facts["k"].shape:  # nothing that a copy could begin at
-            k, v = (arrays.empty(q, (max(batch, 1), 1, G, width), facts["q"].dtype) for width in (D, E))
+            k, v = (arrays.empty(q, (max(batch, 1), 1, G, -(-width // 16) * 16), facts["q"].dtype) for width in (D, E))
             facts.update(k=arrays.facts_of(k, name, "k"), v=arrays.facts_of(v, name, "v"))
             cu_seqlens_k, seqused_k = None, arrays.zeros(q, (batch,), tl.int32)
         stored, result = arrays.boxed_result(out, results["out"])
         whole = [rows_of(value, arrays.facts_of(value, name, own)) for own, value in (("q", q), ("k", k), ("v", v), ("out", stored))]
         (q, _), (k, _), (v, _), (stored, _) = whole
         varlen_kernel(q, k, v, stored, lse, cu_seqlens_q, cu_seqlens_k, seqused_q, seqused_k, batch, tuple(step for _, step in whole), rows, most, *given,
-                      **launch)
+                      tuple(scales.values()), **launch)
         if result is not out:
             out[...] = result
     return out, lse

@@ -120,6 +120,15 @@ def attend(qt, k, v, places, READ: tl.constexpr, rows, tiles, band, scale, mods,
 
 
 @tl.jit
+def descaled(scale, scales, place):
+    """`scale` times the factors of q and k at `place` (an index), where there are any. scales: pointers to those of q, k and v, or None."""
+    for factor in scales[:2]:
+        if factor is not None:
+            scale = scale * tl.load(factor + place)
+    return scale
+
+
+@tl.jit
 def finish(sums, sink):
     """What attend gives, divided: (out [rows, D], what `logarithm` takes). A row that has seen no key gives 0.
 

@@ -33,6 +33,13 @@ TEST(Grid, PersistentIsTheSmallerOfTilesAndResident) {
   EXPECT_EQ(good(grid(two, 1000, 0)).x, 264u);
 }
 
+TEST(Grid, PersistentLeavesAMargin) {
+  auto leaving = [](int margin) { return R"("grid": {"persistent": true, "margin": )" + std::to_string(margin) + R"(, "tiles": [{"argument": 0}]})"; };
+  EXPECT_EQ(good(grid(leaving(32), 1000, 0)).x, 100u);
+  EXPECT_EQ(good(grid(leaving(32), 7, 0)).x, 7u);
+  EXPECT_EQ(text(grid(leaving(132), 7, 0)), "kernel 'k': a margin of 132 of 132 multiprocessors; needed room for 1 CTAs beside it");
+}
+
 TEST(Grid, GivenByTheCaller) {
   auto onGiven = [](const std::string &launch, const Grid *given) {
     Recipe recipe = good(Recipe::parse(recipeText(sizes, "", launch)));
