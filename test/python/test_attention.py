@@ -206,5 +206,5 @@ def test_fp8_refuses():
     with pytest.raises(tl.ArgumentError, match="^attention: 'v_descale' is given for bfloat16; needed float8_e4m3fn"):
         kernels.attention(q, k, v, v_descale=np.ones((1, 2), np.float32))
     q, k, v = inputs(0, 1, 64, 64, 4, 2, 64, dtype=F8)
-    with pytest.raises(tl.ArgumentError, match=r"^attention: 'k_descale' has shape \[2\]; needed \[1, 2\], by the batch and the heads of 'k'"):
+    with pytest.raises(tl.ArgumentError, match=r"^attention: 'k_descale' has shape \[2\]; needed \[1, 2\], by the number of sequences and the heads of keys"):
         kernels.attention(q, k, v, k_descale=np.ones(2, np.float32))

@@ -16,13 +16,15 @@ def width(extent):
 TYPES = (*arrays.HALF, dtypes.float8e4nv)
 
 
-def checked(name, facts, kv=("k", "v"), types=TYPES):
-    """(D, E, H, G) of q [..., H, D], k [..., G, D] and v [..., G, E], after checks of types and heads. facts: {name: tensor}, q first."""
+def checked(name, facts, kv=("k", "v"), types=TYPES, widest_v=None):
+    """(D, E, H, G) of q [..., H, D], k [..., G, D] and v [..., G, E], after checks of types and heads. facts: {name: tensor}, q first. widest_v: the most columns
+    that v and what goes with it may have, where that is another number."""
     q, k, v = facts["q"], facts[kv[0]], facts[kv[1]]
     for own, tensor in facts.items():
         arrays.require_type(tensor, types, name, own)
         arrays.require(tensor.dtype is q.dtype, name, own, f"is of {tensor.dtype}", f"{q.dtype}, as 'q'")
-        arrays.require(1 <= tensor.shape[-1] <= WIDTHS[-1], name, own, f"has head dimension {tensor.shape[-1]}", f"1 to {WIDTHS[-1]}")
+        most = widest_v if widest_v and own in (kv[1], "v_new", "qv") else WIDTHS[-1]
+        arrays.require(1 <= tensor.shape[-1] <= most, name, own, f"has head dimension {tensor.shape[-1]}", f"1 to {most}")
     (H, D), (G, _), E = q.shape[-2:], k.shape[-2:], v.shape[-1]
     arrays.require(k.shape[-1] == D, name, kv[0], f"has head dimension {k.shape[-1]}", f"{D}, as 'q'")
     arrays.require(G > 0 and H % G == 0, name, kv[0], f"has {G} heads", f"a divisor of the {H} heads of 'q'")
@@ -61,8 +63,8 @@ def options(name, q, H, D, E, causal, softmax_scale, window, attention_chunk, so
     most = 0 if narrow else 15  # of what p is rounded to: 448 with a factor of 2^8, 65504
     arrays.require(_is_number(rescale_threshold) and 0 <= rescale_threshold <= most, name, "rescale_threshold", f"is {rescale_threshold!r}",
                    f"a number from 0 to {most} for {q.dtype}, or None")
-    return (scale * math.log2(math.e), causal, left, right, attention_chunk, sinks, softcap, score_mod, mask_mod, tuple(mod_arguments), width(D), width(E),
-            float(rescale_threshold))
+    return (scale * math.log2(math.e), causal, left, right, attention_chunk, sinks, softcap, score_mod, mask_mod, tuple(mod_arguments),
+            width(min(D, WIDTHS[-1])), width(min(E, WIDTHS[-1])), float(rescale_threshold))
 
 
 def descales(name, q, given, batch, G):

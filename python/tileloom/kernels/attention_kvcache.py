@@ -4,7 +4,7 @@ import tileloom as tl
 
 from . import arrays
 from .append import append, rotation
-from .attention_arguments import cache_rows, checked, descales, indices, launch_options, multiprocessors, options, result_type, with_schedule
+from .attention_arguments import TYPES, cache_rows, checked, descales, indices, launch_options, multiprocessors, options, result_type, width, with_schedule
 from .combine import combine
 from .decode_plan import choose_splits, most_parts, rows_of_groups
 from .online_softmax import attend, descaled, finish, key_tiles, logarithm
@@ -12,23 +12,24 @@ from .sequences import gather_pages, load_pages, load_rows
 
 
 @tl.jit
-def load_group(q: tl.view, b, i, g, R: tl.constexpr, ROWS: tl.constexpr, BM: tl.constexpr, D: tl.constexpr):
-    """Queries from i on of a group of R heads of q [B, S, G * R, D], a tile [BM, D] of ROWS rows for each query; zeros from R on."""
+def load_group(q: tl.view, b, i, g, R: tl.constexpr, ROWS: tl.constexpr, BM: tl.constexpr, D: tl.constexpr, column=0):
+    """Queries from i on of a group of R heads of q [B, S, G * R, columns], a tile [BM, D] of ROWS rows for each query and of the columns from `column` on;
+    zeros from R on."""
     B, S, H, E = q.shape
     step = q.stride(2)
     desc = tl.make_tensor_descriptor(q.ptr, [B, S, H // R, R, E], [q.stride(0), q.stride(1), step * R, step, 1], [1, BM // ROWS, 1, ROWS, D])
-    return desc.load([b, i, g, 0, 0]).reshape(BM, D)
+    return desc.load([b, i, g, 0, column]).reshape(BM, D)
 
 
 @tl.jit
-def store_group(o: tl.view, b, i, g, value, R: tl.constexpr, ROWS: tl.constexpr):
+def store_group(o: tl.view, b, i, g, value, R: tl.constexpr, ROWS: tl.constexpr, column=0):
     """Stores what belongs to queries and heads that there are."""
     B, S, H, E = o.shape
     BM: tl.constexpr = value.shape[0]
     D: tl.constexpr = value.shape[1]
     step = o.stride(2)
     desc = tl.make_tensor_descriptor(o.ptr, [B, S, H // R, R, E], [o.stride(0), o.stride(1), step * R, step, 1], [1, BM // ROWS, 1, ROWS, D])
-    desc.store([b, i, g, 0, 0], value.reshape(1, BM // ROWS, 1, ROWS, D))
+    desc.store([b, i, g, 0, column], value.reshape(1, BM // ROWS, 1, ROWS, D))
 
 
 @tl.jit
@@ -60,15 +61,18 @@ def cached(b, g, lengths, added, capacity, most, places, left_padding, table, ta
 def kvcache_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, lse_steps, lengths, added, most, places, left_padding, table, table_step, steps,
                    splits, R: tl.constexpr, ROWS: tl.constexpr, PAGE: tl.constexpr, READ: tl.constexpr, scale, CAUSAL: tl.constexpr, left=None, right=None,
                    chunk=None, sinks=None, softcap=None, score_mod: tl.constexpr = None, mask_mod: tl.constexpr = None, arguments=(), DK: tl.constexpr = 128,
-                   DV: tl.constexpr = 128, THRESHOLD: tl.constexpr = 0.0, scales=(None, None, None), plan=None, items=None, BM: tl.constexpr = tl.auto,
+                   DV: tl.constexpr = 128, THRESHOLD: tl.constexpr = 0.0, scales=(None, None, None), plan=None, items=None, qv: tl.view = None, HALVES: tl.constexpr = 1,
+                   BM: tl.constexpr = tl.auto,
                    BN: tl.constexpr = tl.auto):
     """q [B, S, H, D], k and v [batches or pages, rows, G, ...], o [splits * B, S, H, E]. A tile has ROWS rows for each query, the first R of them a
     head's each. plan: None, or how many of the `splits` parts the keys of each sequence have, and from plan[B] on `items` parts
-    (decode_plan.py)."""
+    (decode_plan.py). qv: None, or [B, S, H, E]: scores are q k^T + qv v^T. HALVES: 2 where v has 2 * DV columns, each half a tile's."""
     B, S, H = q.shape[:3]
     G = k.shape[2]
-    for b, group, m, z in tl.tiles(B if items is None else items, H // R, (S * ROWS, BM), splits if items is None else 1):
-        count = splits
+    for b, group, m, z in tl.tiles(B if items is None else items, H // R, (S * ROWS, BM), (splits if items is None else 1) * HALVES):
+        count, column = splits, 0
+        if HALVES > 1:
+            column, z = z % HALVES * DV, z // HALVES
         if plan is not None:
             entry = tl.load(plan + B + b)
             b, z = tl.maximum(entry, 0) // 256, entry % 256
@@ -83,24 +87,31 @@ def kvcache_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, lse_step
             band = S, T, CAUSAL, left, right, chunk
             mods = softcap, score_mod, mask_mod, (b, h[:, None]), arguments
             tiles = part(key_tiles(first, first + BM // ROWS, band, BN), z, count)
+            sides = (column,) if HALVES == 1 else (column, DV - column)
+            parts = ()
+            if qv is not None:
+                for side in sides:
+                    parts = parts + (load_group(qv, b, first, group, R, ROWS, BM, DV, side),)
             sums = attend(load_group(q, b, first, group, R, ROWS, BM, DK), k, v, (of_k, of_v), READ, i, tiles, band, descaled(scale, scales, b * G + g),
-                          mods, DV, BN, THRESHOLD)
+                          mods, DV, BN, THRESHOLD, parts, sides)
             there = (i < S) & (row % ROWS < R)
             sink = None if sinks is None else tl.where(there & (z == 0), tl.load(sinks + h, there, 0).to(tl.float32), -tl.inf)
             out, rest = finish(sums, sink)
             if scales[2] is not None:
                 out = out * tl.load(scales[2] + b * G + g)
-            store_group(o, z * B + b, first, group, out.to(o.dtype), R, ROWS)
-            tl.store(lse + (z * B + b).to(tl.int64) * lse_steps[0] + h * lse_steps[1] + i * lse_steps[2], logarithm(rest), there)
+            store_group(o, z * B + b, first, group, out.to(o.dtype), R, ROWS, column)
+            tl.store(lse + (z * B + b).to(tl.int64) * lse_steps[0] + h * lse_steps[1] + i * lse_steps[2], logarithm(rest), there & (column == 0))
 
 
-def attention_kvcache(q, k_cache, v_cache, out=None, *, cache_seqlens=None, k_new=None, v_new=None, cache_batch_idx=None, cache_leftpad=None, page_table=None,
-                      rotary_cos=None, rotary_sin=None, rotary_interleaved=True, causal=False, softmax_scale=None, window=None, attention_chunk=None,
+def attention_kvcache(q, k_cache, v_cache, out=None, *, qv=None, cache_seqlens=None, k_new=None, v_new=None, cache_batch_idx=None, cache_leftpad=None,
+                      page_table=None, rotary_cos=None, rotary_sin=None, rotary_interleaved=True, causal=False, softmax_scale=None, window=None, attention_chunk=None,
                       softcap=None, sinks=None, score_mod=None, mask_mod=None, mod_arguments=(), num_splits=None, pack_gqa=None, max_seqlen_k=None,
                       scheduler_metadata=None, deterministic=False, q_descale=None, k_descale=None, v_descale=None, rescale_threshold=None, lse=None, **launch):
     """Attention of q [B, S, H, D] over a cache: k_cache [batches, capacity, G, D] and v_cache [..., E], or pages of it, [pages, page size, G, ...] with
     page_table [B, pages of a sequence]. Gives (out [B, S, H, E], lse [B, H, S]). The index tensors are int32; what lies behind a sequence may hold anything.
 
+    qv [B, S, H, E]      scores are q k^T + qv v^T (multi-head latent attention); E up to 512 then, float16 or bfloat16. q and k_cache of 576 columns with
+                         v_cache = k_cache[..., :512] are the same
     cache_seqlens [B]    keys in the cache of each sequence; by default all of it
     k_new, v_new         [B, N, G, ...]: written into the cache behind these first, and seen
     cache_batch_idx [B]  the sequence's place in the cache (its row of page_table), by default b
@@ -114,12 +125,20 @@ def attention_kvcache(q, k_cache, v_cache, out=None, *, cache_seqlens=None, k_ne
     max_seqlen_k         no sequence has more keys; num_splits and tiles are chosen by it. By default the capacity
     Other arguments: see attention; positions count from the beginning of a sequence."""
     name = "attention_kvcache"
-    own = {"q": q, "k_cache": k_cache, "v_cache": v_cache, "k_new": k_new, "v_new": v_new}
+    own = {"q": q, "k_cache": k_cache, "v_cache": v_cache, "k_new": k_new, "v_new": v_new, "qv": qv}
+    if qv is None and getattr(q, "shape", (0,))[-1] == 576:
+        facts = {one: arrays.facts_of(own[one], name, one) for one in ("q", "k_cache", "v_cache")}
+        if [tensor.shape[-1] for tensor in facts.values()] == [576, 576, 512]:
+            q, qv, k_cache, k_new, v_new = _latent(name, q, k_cache, v_cache, k_new, v_new, facts)
+            own = {"q": q, "k_cache": k_cache, "v_cache": v_cache, "k_new": k_new, "v_new": v_new, "qv": qv}
     facts = {own: arrays.facts_of(value, name, own) for own, value in own.items() if value is not None}
     for one, tensor in facts.items():
         arrays.require_rank(tensor, 4, name, one, "four dimensions: batch or pages, length, heads, head dimension")
-    D, E, H, G = checked(name, facts, ("k_cache", "v_cache"))
+    wide = None if qv is None else 512
+    D, E, H, G = checked(name, facts, ("k_cache", "v_cache"), widest_v=wide, types=TYPES if qv is None else arrays.HALF)
     B, S = facts["q"].shape[:2]
+    if qv is not None:
+        arrays.require_shape(facts["qv"], (B, S, H, E), name, "qv", "by the shapes of 'q' and 'v_cache'")
     for one, cache in (("k_new", "k_cache"), ("v_new", "v_cache")):
         arrays.require((k_new is None) == (v_new is None), name, one, "is given alone" if one in facts else "is missing", "both k_new and v_new, or none")
         if one in facts:
@@ -127,7 +146,7 @@ def attention_kvcache(q, k_cache, v_cache, out=None, *, cache_seqlens=None, k_ne
     arrays.require(facts["v_cache"].shape[:3] == facts["k_cache"].shape[:3], name, "v_cache", f"has shape {list(facts['v_cache'].shape)}",
                    f"{[*facts['k_cache'].shape[:3], E]}, as 'k_cache'")
     steps = tuple(cache_rows(name, one, facts[one]) for one in ("k_cache", "v_cache"))
-    given = options(name, facts["q"], H, D, E, causal, softmax_scale, window, attention_chunk, softcap, sinks, score_mod, mask_mod, mod_arguments,
+    given = options(name, facts["q"], H, D + (0 if qv is None else E), E, causal, softmax_scale, window, attention_chunk, softcap, sinks, score_mod, mask_mod, mod_arguments,
                     rescale_threshold)
     index, _ = indices(name, {"q": facts["q"]}, {"cache_seqlens": cache_seqlens, "cache_batch_idx": cache_batch_idx, "cache_leftpad": cache_leftpad})
     pages, page, capacity = None, None, facts["k_cache"].shape[1]
@@ -160,7 +179,9 @@ def attention_kvcache(q, k_cache, v_cache, out=None, *, cache_seqlens=None, k_ne
         arrays.require(hasattr(max_seqlen_k, "__index__") and max_seqlen_k >= 0, name, "max_seqlen_k", f"is {max_seqlen_k!r}", "an int above 0, or None")
         most = min(most, int(max_seqlen_k))
     most = max(most, 2)  # a constant 1 would be a variant of its own
-    splits = _counts(name, num_splits, pack_gqa, H // G)
+    arrays.require(num_splits is None or hasattr(num_splits, "__index__") and 0 <= num_splits <= 256, name, "num_splits", f"is {num_splits!r}",
+                   "None or 0 (a choice), or 1 to 256")
+    splits = int(num_splits or 0)
     margin = launch.get("sm_margin") or 0
     plan = scheduler_metadata
     if plan is not None:
@@ -173,6 +194,10 @@ def attention_kvcache(q, k_cache, v_cache, out=None, *, cache_seqlens=None, k_ne
     if not B * S * H * E:
         return out, lse
     scale, causal, *others = given
+    halves = 1
+    if qv is not None:
+        others[-3:-1] = width(D), width(E) if E <= 256 else 256
+        halves = 1 if E <= 256 else 2
     if 0 in facts["k_cache"].shape or page_table is not None and not pages.shape[1]:  # nothing that a copy could begin at
         k_cache, v_cache = (arrays.empty(q, (B, 1, G, -(-extent // 16) * 16), facts["q"].dtype) for extent in (D, E))
         cache_seqlens, steps, page_table, cache_batch_idx, cache_leftpad, page = arrays.zeros(q, (B,), tl.int32), (1, 1), None, None, None, None
@@ -180,6 +205,9 @@ def attention_kvcache(q, k_cache, v_cache, out=None, *, cache_seqlens=None, k_ne
     q = append(q, k_cache, v_cache, k_new, v_new, facts, cache_seqlens, cache_batch_idx, page_table, rotary, causal or window is not None, launch)
     q = arrays.boxed(q, arrays.facts_of(q, name, "q"))
     R, rows, blocks = rows_of_groups(S, H // G, pack_gqa)
+    if qv is not None:
+        qv = arrays.boxed(qv, arrays.facts_of(qv, name, "qv"))
+        launch = {"BM": 64, "BN": 64 if E <= 256 else 32, **launch}
     launch, read = _tiles(page, S * rows, max(D, E), launch)
     blocks = -(-S * rows // launch["BM"]) if "BM" in launch else blocks
     processors = max(multiprocessors(facts["q"]) - margin, 1)
@@ -198,7 +226,7 @@ def attention_kvcache(q, k_cache, v_cache, out=None, *, cache_seqlens=None, k_ne
     step = None if page_table is None else pages.strides[0]
     kvcache_kernel(q, k_cache, v_cache, stored, logarithms, lse_steps, cache_seqlens, added, most, cache_batch_idx, cache_leftpad, page_table, step, steps,
                    splits, R, rows, page, read, scale, causal and S > 1, *others, tuple(scales.values()), plan,
-                   None if plan is None else given_plan.shape[0] - B, **launch)  # one query sees all keys
+                   None if plan is None else given_plan.shape[0] - B, qv, halves, **launch)  # one query sees all keys
     if splits > 1:
         combine(whole[..., :E], logarithms, out, lse, counts=None if plan is None else plan[:B], schedule={"dependent": True}, **launch_options(launch))
     elif result is not out:
@@ -206,12 +234,15 @@ def attention_kvcache(q, k_cache, v_cache, out=None, *, cache_seqlens=None, k_ne
     return out, lse
 
 
-def _counts(name, num_splits, pack_gqa, ratio):
-    """Number of splits, 0 for a choice."""
-    arrays.require(num_splits is None or hasattr(num_splits, "__index__") and 0 <= num_splits <= 256, name, "num_splits", f"is {num_splits!r}",
-                   "None or 0 (a choice), or 1 to 256")
-    arrays.require(not pack_gqa or ratio <= 64, name, "pack_gqa", f"is True for {ratio} heads of q for each of k", "at most 64, or False")
-    return int(num_splits or 0)
+def _latent(name, q, k_cache, v_cache, k_new, v_new, facts):
+    """What q [..., 576], k_cache [..., 576] and v_cache, its first 512 columns, are as products of 64 columns and of 512 (q, qv, and the caches)."""
+    k, v = facts["k_cache"], facts["v_cache"]
+    arrays.require(v.address == k.address and v.strides == k.strides, name, "v_cache", "is another tensor than 'k_cache', whose head dimension is 576",
+                   "its first 512 columns, k_cache[..., :512] (scores with other values: qv)")
+    if k_new is not None:
+        v_new = k_new[..., :512] if v_new is None else v_new
+        k_new = k_new[..., 512:]
+    return q[..., 512:], q[..., :512], k_cache[..., 512:], k_new, v_new
 
 
 def _tiles(page, rows, widest, launch):

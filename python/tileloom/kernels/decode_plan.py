@@ -38,8 +38,9 @@ def plan_kernel(lengths, plan, batch, items, added, most, work, processors, limi
 
 def rows_of_groups(S, ratio, pack_gqa):
     """(heads of a group in one tile, rows for each query, tiles of rows) for S queries of `ratio` heads for each of the keys."""
-    pack = pack_gqa if pack_gqa is not None else ratio <= 64 and S * ratio <= 256
-    R = ratio if pack else 1
+    together = next(own for own in range(min(ratio, 64), 0, -1) if ratio % own == 0)
+    pack = pack_gqa if pack_gqa is not None else S * together <= 256
+    R = together if pack else 1
     rows = tl.next_power_of_2(R)
     return R, rows, -(-S * rows // (64 if S * rows <= 64 else 128))
 

@@ -84,10 +84,12 @@ def score(s, scale, rows, columns, mods):
 
 
 @tl.jit
-def attend(qt, k, v, places, READ: tl.constexpr, rows, tiles, band, scale, mods, D: tl.constexpr, BN: tl.constexpr, THRESHOLD: tl.constexpr):
+def attend(qt, k, v, places, READ: tl.constexpr, rows, tiles, band, scale, mods, D: tl.constexpr, BN: tl.constexpr, THRESHOLD: tl.constexpr,
+           qv=(), columns_of_v=(0,)):
     """(acc [rows, D], top [rows], total [rows], scale, raised): for p = 2^((score - top) * scale + raised), the sums of p v, the largest score, the sums of p.
 
-    tiles: what key_tiles gives. READ(x, place, n, BN, D): the rows of k or v from n on, as a tile [BN, D], zeros beyond T; places: the place of each.
+    tiles: what key_tiles gives. READ(x, place, n, BN, D, column): the rows of k or v from n on, as a tile [BN, D], zeros beyond T; places: the place of each.
+    qv: tiles [rows, D] whose products with the columns of v from columns_of_v on are added to the scores; acc is of the columns from the first of these on.
     top follows the scores only where they grow by more than 2^THRESHOLD: acc is scaled less often, and p is at most 2^THRESHOLD.
     p in 8 bits has 2^8 times its value, so that more of it is a normal number."""
     raised: tl.constexpr = 8.0 if v.dtype.is_fp8() else 0.0
@@ -102,6 +104,11 @@ def attend(qt, k, v, places, READ: tl.constexpr, rows, tiles, band, scale, mods,
     for j in tl.range(count):  # the last tile first: the end of the keys and the diagonal cut only those that come first
         n = (end - 1 - j) * BN
         s = tl.dot(qt, READ(k, places[0], n, BN, qt.shape[1]).T)
+        values = None
+        for index in tl.static_range(len(qv)):
+            part = READ(v, places[1], n, BN, D, columns_of_v[index])
+            s = tl.dot(qv[index], part.T, s)
+            values = part if index == 0 else values
         columns = n + tl.arange(0, BN)
         s, _ = score(s, scale, rows, columns, mods)
         mask = seen(rows, columns, band, ends)
@@ -114,7 +121,9 @@ def attend(qt, k, v, places, READ: tl.constexpr, rows, tiles, band, scale, mods,
         p = tl.exp2(s * factor - (shift * factor - raised)[:, None]) if raised else tl.exp2(s * factor - (shift * factor)[:, None])
         alpha = tl.exp2((top - shift) * factor)
         total = total * alpha + tl.sum(p, 1)
-        acc = tl.dot(p.to(v.dtype), READ(v, places[1], n, BN, D), acc * alpha[:, None])
+        if values is None:
+            values = READ(v, places[1], n, BN, D, columns_of_v[0])
+        acc = tl.dot(p.to(v.dtype), values, acc * alpha[:, None])
         top = new
     return acc, top, total, factor, raised
 
@@ -154,6 +163,6 @@ def logarithm(rest):
 
 
 @tl.jit
-def dense(x: tl.view, place, n, BN: tl.constexpr, D: tl.constexpr):
-    """The rows from n of x [B, T, G, D], for place = (batch, head)."""
-    return x.load([place[0], n, place[1], 0], [1, BN, 1, D]).reshape(BN, D)
+def dense(x: tl.view, place, n, BN: tl.constexpr, D: tl.constexpr, column=0):
+    """The rows from n of x [B, T, G, columns], D columns from `column` on, for place = (batch, head)."""
+    return x.load([place[0], n, place[1], column], [1, BN, 1, D]).reshape(BN, D)

@@ -30,10 +30,11 @@ def _descriptor(x: tl.view, BM: tl.constexpr, D: tl.constexpr):
 
 
 @tl.jit
-def load_rows(x: tl.view, place, n, BM: tl.constexpr, D: tl.constexpr):
-    """The rows from n on of a sequence in x [..., rows, G, D] as a tile [BM, D]; zeros beyond its end. place: (first row, number of rows, head)."""
+def load_rows(x: tl.view, place, n, BM: tl.constexpr, D: tl.constexpr, column=0):
+    """The rows from n on of a sequence in x [..., rows, G, columns] as a tile [BM, D] of the columns from `column` on; zeros beyond its end. place:
+    (first row, number of rows, head)."""
     first, size, g = place
-    return _descriptor(x, BM, D).load([1 << 30, first + size, (1 << 30) - size + n, g, 0]).reshape(BM, D)
+    return _descriptor(x, BM, D).load([1 << 30, first + size, (1 << 30) - size + n, g, column]).reshape(BM, D)
 
 
 @tl.jit
@@ -45,7 +46,7 @@ def store_rows(x: tl.view, place, n, value):
 
 
 @tl.jit
-def load_pages(x: tl.view, place, n, BM: tl.constexpr, D: tl.constexpr):
+def load_pages(x: tl.view, place, n, BM: tl.constexpr, D: tl.constexpr, column=0):
     """The same of a sequence in pages of x [pages, PAGE, G, D]; PAGE is a multiple or a divisor of BM. place: (its row of the table
     of pages, rows from page to page, number of rows, head, PAGE)."""
     table, step, size, g, PAGE = place
@@ -57,15 +58,15 @@ def load_pages(x: tl.view, place, n, BM: tl.constexpr, D: tl.constexpr):
         page = row // PAGE
         rows = tl.maximum(tl.minimum(size - page * PAGE, PAGE), 0)
         first = tl.load(table + tl.minimum(page, last)) * step
-        boxes = boxes + ((1 << 30, first + rows, (1 << 30) - rows + row - page * PAGE, g, 0),)
+        boxes = boxes + ((1 << 30, first + rows, (1 << 30) - rows + row - page * PAGE, g, column),)
     return _descriptor(x, BOX, D).load(boxes).reshape(BM, D)
 
 
 @tl.jit
-def gather_pages(x: tl.view, place, n, BM: tl.constexpr, D: tl.constexpr):
+def gather_pages(x: tl.view, place, n, BM: tl.constexpr, D: tl.constexpr, column=0):
     """The same for any PAGE, row by row."""
     table, _, size, g, PAGE = place
-    rows, columns = n + tl.arange(0, BM), tl.arange(0, D)
+    rows, columns = n + tl.arange(0, BM), column + tl.arange(0, D)
     inside = rows < size
     page = tl.load(table + rows // PAGE, inside, 0).to(tl.int64)
     start = page * x.stride(0) + (rows % PAGE) * x.stride(1) + g * x.stride(2)
