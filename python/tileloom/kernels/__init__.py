@@ -6,6 +6,7 @@
 """
 
 from .attention import attention
+from .attention_blocks import BlockMask
 from .attention_kvcache import attention_kvcache
 from .attention_varlen import attention_varlen
 from .combine import combine
@@ -16,5 +17,5 @@ from .layer_norm import layer_norm
 from .softmax import softmax
 from .swiglu import gemm_swiglu
 
-__all__ = ["attention", "attention_kvcache", "attention_varlen", "combine",
+__all__ = ["BlockMask", "attention", "attention_kvcache", "attention_varlen", "combine",
            "gemm", "gemm_swiglu", "get_scheduler_metadata", "grouped_gemm_contiguous", "grouped_gemm_masked", "layer_norm", "softmax"]

@@ -3,6 +3,7 @@
 import tileloom as tl
 
 from . import arrays
+from .attention_blocks import block_sparse_kernel, checked_blocks
 from .attention_arguments import checked, descales, options, result_type
 from .online_softmax import attend, dense, descaled, finish, key_tiles, logarithm
 
@@ -32,7 +33,8 @@ def attention_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, scale,
 
 
 def attention(q, k, v, out=None, *, causal=False, softmax_scale=None, window=None, attention_chunk=None, softcap=None, sinks=None, score_mod=None,
-              mask_mod=None, mod_arguments=(), q_descale=None, k_descale=None, v_descale=None, deterministic=False, rescale_threshold=None, lse=None, **launch):
+              mask_mod=None, mod_arguments=(), block_mask=None, q_descale=None, k_descale=None, v_descale=None, deterministic=False,
+              rescale_threshold=None, lse=None, **launch):
     """q [B, S, H, D], k [B, T, G, D], v [B, T, G, E] in float16, bfloat16 or float8_e4m3fn, H a multiple of G, D and E up to 256; any S and T. Gives
     (out, lse): out [B, S, H, E], lse [B, H, S] in float32 (natural logarithm). A row that sees no key gives zeros and -inf. Tensors whose rows do not
     start at multiples of 16 bytes go through a padded copy.
@@ -48,6 +50,8 @@ def attention(q, k, v, out=None, *, causal=False, softmax_scale=None, window=Non
                      them, after softcap
     mask_mod         a @tl.jit function (b, h, i, n, *mod_arguments) -> whether query i sees key n, beside the other masks
     mod_arguments    numbers, and tensors, which arrive as pointers
+    block_mask       a BlockMask (attention_blocks.py), or torch's: only the blocks of keys that it names are read; mask_mod is asked in those that are
+                     not full. Not with causal, window and attention_chunk
     q_descale, k_descale, v_descale  [B, G], float32: factors of the elements of q, k and v; out is bfloat16 then, by default
     rescale_threshold  sums are rescaled where a row's largest score has grown by more than this many powers of two since the last time; 0: by anything.
                      By default 8 for 16-bit tensors whose E is above 64, where that is faster, else 0
@@ -63,9 +67,13 @@ def attention(q, k, v, out=None, *, causal=False, softmax_scale=None, window=Non
     arrays.require_shape(facts["v"], (B, T, G, E), name, "v", "by the shapes of 'q' and 'k'")
     given = options(name, facts["q"], H, D, E, causal, softmax_scale, window, attention_chunk, softcap, sinks, score_mod, mask_mod, mod_arguments,
                     rescale_threshold)
-    narrow = facts["q"].dtype.is_fp8()
     scales = {"q_descale": q_descale, "k_descale": k_descale, "v_descale": v_descale}
     facts.update(descales(name, facts["q"], scales, B, G))
+    blocks = None
+    if block_mask is not None:
+        arrays.require(given[1:5] == (False, None, None, None), name, "block_mask", "is given with causal, window or attention_chunk", "these in mask_mod")
+        blocks = checked_blocks(name, block_mask, facts["q"], T)
+        facts.update(blocks[1])
     out = arrays.empty(q, (B, S, H, E), result_type(facts["q"])) if out is None else out
     lse = arrays.empty(q, (B, H, S), tl.float32) if lse is None else lse
     results = {"out": arrays.facts_of(out, name, "out"), "lse": arrays.facts_of(lse, name, "lse")}
@@ -76,8 +84,17 @@ def attention(q, k, v, out=None, *, causal=False, softmax_scale=None, window=Non
     if B * S * H * E:
         stored, result = arrays.boxed_result(out, results["out"])
         q, k, v = (arrays.boxed(value, facts[own]) for own, value in (("q", q), ("k", k), ("v", v)))
-        if narrow:  # measured (docs/notes/attention.md): the longer, the wider
-            launch = {"BN": 128 if E > 128 or T <= 1024 else 160 if causal or T <= 4096 else 192, **launch}
+        if block_mask is not None:
+            scale, _, _, _, _, *others, DK, DV, threshold = given
+            (counts, lists, steps, *size), _ = blocks
+            for own, extent in zip(("BM", "BN"), size):
+                fitting = [one for one in block_sparse_kernel.candidates[own] if extent % one == 0]
+                launch = {own: fitting[0], **launch}
+            block_sparse_kernel(q, k, v, stored, lse, counts, lists, steps, scale, *others, DK, DV, threshold, tuple(scales.values()), *size,
+                                T % size[1] == 0, **launch)
+            if result is not out:
+                out[...] = result
+            return out, lse
         attention_kernel(q, k, v, stored, lse, *given, tuple(scales.values()), **launch)
         if result is not out:
             out[...] = result

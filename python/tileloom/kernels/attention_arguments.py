@@ -17,8 +17,8 @@ TYPES = (*arrays.HALF, dtypes.float8e4nv)
 
 
 def checked(name, facts, kv=("k", "v"), types=TYPES, widest_v=None):
-    """(D, E, H, G) of q [..., H, D], k [..., G, D] and v [..., G, E], after checks of types and heads. facts: {name: tensor}, q first. widest_v: the most columns
-    that v and what goes with it may have, where that is another number."""
+    """(D, E, H, G) of q [..., H, D], k [..., G, D] and v [..., G, E], after checks of types and heads. facts: {name: tensor}, q first.
+    widest_v: the most columns that v and what goes with it may have, where that is another number."""
     q, k, v = facts["q"], facts[kv[0]], facts[kv[1]]
     for own, tensor in facts.items():
         arrays.require_type(tensor, types, name, own)

@@ -61,8 +61,8 @@ def cached(b, g, lengths, added, capacity, most, places, left_padding, table, ta
 def kvcache_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, lse_steps, lengths, added, most, places, left_padding, table, table_step, steps,
                    splits, R: tl.constexpr, ROWS: tl.constexpr, PAGE: tl.constexpr, READ: tl.constexpr, scale, CAUSAL: tl.constexpr, left=None, right=None,
                    chunk=None, sinks=None, softcap=None, score_mod: tl.constexpr = None, mask_mod: tl.constexpr = None, arguments=(), DK: tl.constexpr = 128,
-                   DV: tl.constexpr = 128, THRESHOLD: tl.constexpr = 0.0, scales=(None, None, None), plan=None, items=None, qv: tl.view = None, HALVES: tl.constexpr = 1,
-                   BM: tl.constexpr = tl.auto,
+                   DV: tl.constexpr = 128, THRESHOLD: tl.constexpr = 0.0, scales=(None, None, None), plan=None, items=None, qv: tl.view = None,
+                   HALVES: tl.constexpr = 1, BM: tl.constexpr = tl.auto,
                    BN: tl.constexpr = tl.auto):
     """q [B, S, H, D], k and v [batches or pages, rows, G, ...], o [splits * B, S, H, E]. A tile has ROWS rows for each query, the first R of them a
     head's each. plan: None, or how many of the `splits` parts the keys of each sequence have, and from plan[B] on `items` parts
@@ -104,8 +104,8 @@ def kvcache_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, lse_step
 
 
 def attention_kvcache(q, k_cache, v_cache, out=None, *, qv=None, cache_seqlens=None, k_new=None, v_new=None, cache_batch_idx=None, cache_leftpad=None,
-                      page_table=None, rotary_cos=None, rotary_sin=None, rotary_interleaved=True, causal=False, softmax_scale=None, window=None, attention_chunk=None,
-                      softcap=None, sinks=None, score_mod=None, mask_mod=None, mod_arguments=(), num_splits=None, pack_gqa=None, max_seqlen_k=None,
+                      page_table=None, rotary_cos=None, rotary_sin=None, rotary_interleaved=True, causal=False, softmax_scale=None, window=None,
+                      attention_chunk=None, softcap=None, sinks=None, score_mod=None, mask_mod=None, mod_arguments=(), num_splits=None, pack_gqa=None, max_seqlen_k=None,
                       scheduler_metadata=None, deterministic=False, q_descale=None, k_descale=None, v_descale=None, rescale_threshold=None, lse=None, **launch):
     """Attention of q [B, S, H, D] over a cache: k_cache [batches, capacity, G, D] and v_cache [..., E], or pages of it, [pages, page size, G, ...] with
     page_table [B, pages of a sequence]. Gives (out [B, S, H, E], lse [B, H, S]). The index tensors are int32; what lies behind a sequence may hold anything.
@@ -146,8 +146,8 @@ def attention_kvcache(q, k_cache, v_cache, out=None, *, qv=None, cache_seqlens=N
     arrays.require(facts["v_cache"].shape[:3] == facts["k_cache"].shape[:3], name, "v_cache", f"has shape {list(facts['v_cache'].shape)}",
                    f"{[*facts['k_cache'].shape[:3], E]}, as 'k_cache'")
     steps = tuple(cache_rows(name, one, facts[one]) for one in ("k_cache", "v_cache"))
-    given = options(name, facts["q"], H, D + (0 if qv is None else E), E, causal, softmax_scale, window, attention_chunk, softcap, sinks, score_mod, mask_mod, mod_arguments,
-                    rescale_threshold)
+    given = options(name, facts["q"], H, D + (0 if qv is None else E), E, causal, softmax_scale, window, attention_chunk, softcap, sinks, score_mod,
+                    mask_mod, mod_arguments, rescale_threshold)
     index, _ = indices(name, {"q": facts["q"]}, {"cache_seqlens": cache_seqlens, "cache_batch_idx": cache_batch_idx, "cache_leftpad": cache_leftpad})
     pages, page, capacity = None, None, facts["k_cache"].shape[1]
     if page_table is not None:

@@ -85,10 +85,12 @@ def score(s, scale, rows, columns, mods):
 
 @tl.jit
 def attend(qt, k, v, places, READ: tl.constexpr, rows, tiles, band, scale, mods, D: tl.constexpr, BN: tl.constexpr, THRESHOLD: tl.constexpr,
-           qv=(), columns_of_v=(0,)):
+           qv=(), columns_of_v=(0,), sums=None, blocks=None):
     """(acc [rows, D], top [rows], total [rows], scale, raised): for p = 2^((score - top) * scale + raised), the sums of p v, the largest score, the sums of p.
 
     tiles: what key_tiles gives. READ(x, place, n, BN, D, column): the rows of k or v from n on, as a tile [BN, D], zeros beyond T; places: the place of each.
+    blocks: None, or (list of the blocks of keys, keys of a block, whether all are whole): tiles then is (how many tiles, any number), of these blocks.
+    sums: None, or what an earlier call gave, to go on from.
     qv: tiles [rows, D] whose products with the columns of v from columns_of_v on are added to the scores; acc is of the columns from the first of these on.
     top follows the scores only where they grow by more than 2^THRESHOLD: acc is scaled less often, and p is at most 2^THRESHOLD.
     p in 8 bits has 2^8 times its value, so that more of it is a normal number."""
@@ -98,11 +100,16 @@ def attend(qt, k, v, places, READ: tl.constexpr, rows, tiles, band, scale, mods,
     acc = tl.zeros((BM, D), tl.float32)
     top = tl.full((BM,), -tl.inf, tl.float32)
     total = tl.zeros((BM,), tl.float32)
+    if sums is not None:
+        acc, top, total = sums[:3]
     ends = limits(rows, band)
     factor = scale if mods is None else score(0.0, scale, rows, rows, mods)[1]
     slack = THRESHOLD / factor if THRESHOLD else None
     for j in tl.range(count):  # the last tile first: the end of the keys and the diagonal cut only those that come first
-        n = (end - 1 - j) * BN
+        if blocks is None:
+            n = (end - 1 - j) * BN
+        else:
+            n = tl.load(blocks[0] + j // (blocks[1] // BN)) * blocks[1] + j % (blocks[1] // BN) * BN
         s = tl.dot(qt, READ(k, places[0], n, BN, qt.shape[1]).T)
         values = None
         for index in tl.static_range(len(qv)):
@@ -111,10 +118,12 @@ def attend(qt, k, v, places, READ: tl.constexpr, rows, tiles, band, scale, mods,
             values = part if index == 0 else values
         columns = n + tl.arange(0, BN)
         s, _ = score(s, scale, rows, columns, mods)
-        mask = seen(rows, columns, band, ends)
+        mask = None if blocks is not None and blocks[2] else seen(rows, columns, band, ends)
         if mods is not None and mods[2] is not None:
-            mask = mask & mods[2](*mods[3], rows[:, None], columns[None, :], *mods[4])
-        s = tl.where(mask, s, -tl.inf)
+            asked = mods[2](*mods[3], rows[:, None], columns[None, :], *mods[4])
+            mask = asked if mask is None else mask & asked
+        if mask is not None:
+            s = tl.where(mask, s, -tl.inf)
         most = tl.max(s, 1)
         new = tl.where(most > top + slack, most, top) if THRESHOLD else tl.maximum(top, most)
         shift = tl.where(new == -tl.inf, 0.0, new)  # a row that has seen no key yet
