@@ -2,7 +2,7 @@
 decoding. One process; results are checked first (fp64 on sampled rows, outputs poisoned with NaN), then timed as replays of captured launches, interleaved,
 with the L2 cache flushed before each; medians.
 
-    bench/attention.py [--only dense,arguments,fp8,varlen,decode] [--shapes REGEX] [--repeats N] [--no-triton] [--json FILE] [--plot FILE.png]
+    bench/attention.py [--only SECTION,...] [--shapes REGEX] [--repeats N] [--no-triton] [--json FILE] [--plot FILE.png]   (SECTIONS below)
     bench/attention.py --from FILE --plot FILE.png      the plot of a results file, without a GPU (matplotlib)
 
 --plot draws TFLOP/s against length for each head dimension. Of windows and chunks only the keys that are seen count.
@@ -24,8 +24,9 @@ sys.path.insert(0, os.path.join(ROOT, "bench"))
 LENGTHS = ((16, 1024), (8, 2048), (4, 4096), (2, 8192), (1, 16384))
 DENSE = [(b, s, h, h, d) for d, h in ((128, 16), (64, 32), (256, 8)) for b, s in LENGTHS] + [(2, 8192, 32, 8, 128)]
 DECODE = [(b, t, h, 8, 128) for h in (64, 32) for b in (32, 64, 128) for t in (4096, 8192)]
+SEARCH = [(4, 4096, 16, 128), (16, 1024, 16, 128), (4, 4096, 32, 64), (4, 4096, 16, 96), (4, 4096, 8, 256)]
 FEW = [(1, 8192, 64, 8, 128), (4, 8192, 64, 8, 128), (8, 16384, 32, 8, 128), (1, 131072, 32, 8, 128)]
-SECTIONS = ("dense", "arguments", "fp8", "varlen", "decode")
+SECTIONS = ("dense", "arguments", "fp8", "varlen", "decode", "latent", "unequal", "search")
 
 
 def make_bench(options):
@@ -66,6 +67,18 @@ def make_bench(options):
     def causal_mask(b, h, i, n):
         return n <= i
 
+    @tl.jit
+    def documents(b, h, i, n, labels, length):
+        return tl.load(labels + i, i < length, -1) == tl.load(labels + n, n < length, -2)
+
+    def block_mask(kinds):
+        """BlockMask of a list of lists: 0 not seen, 1 mask_mod decides, 2 full."""
+        lists = []
+        for kind in (1, 2):
+            named = torch.tensor(kinds, device="cuda")[None, None] == kind
+            lists += [named.sum(-1).to(torch.int32), torch.argsort(named.to(torch.int32), -1, descending=True, stable=True).to(torch.int32)]
+        return kernels.BlockMask(*lists)
+
     class Bench(Records):
         def add(self, functions, errors, name, shape, launch, out, sample, wanted, limit=6e-3):
             """A function to time, after its result is checked."""
@@ -102,7 +115,7 @@ def make_bench(options):
             q, k, v = (randn(batch, length, heads, d) for _ in range(3))
             rows = torch.randint(0, length, (64,), device="cuda")
             slopes = torch.linspace(0, 0.01, heads, device="cuda")
-            sinks = torch.linspace(-1, 1, heads, device="cuda")
+            sinks, labels = torch.linspace(-1, 1, heads, device="cuda"), torch.arange(length, device="cuda", dtype=torch.int32) // 1000
             half = d**-0.5
 
             def band(left, right):
@@ -115,7 +128,7 @@ def make_bench(options):
                 i = torch.arange(length)
                 return int(((i + right).clamp(max=length - 1) - (i - left).clamp(min=0) + 1).sum())
 
-            full, lower = length * length, length * (length + 1) // 2
+            full, lower, count = length * length, length * (length + 1) // 2, length // 128
             cases = {
                 "full": ({}, lambda s, i, n: s, full),
                 "causal": ({"causal": True}, below, lower),
@@ -128,6 +141,15 @@ def make_bench(options):
                                             lambda s, i, n: below(s + slopes[-1].double() * (n - i), i, n), lower),
                 "score_mod alibi": ({"score_mod": alibi, "mod_arguments": (slopes,)}, lambda s, i, n: s + slopes[-1].double() * (n - i), full),
                 "mask_mod causal": ({"mask_mod": causal_mask}, below, full),
+                "mask_mod documents of 1000": ({"mask_mod": documents, "mod_arguments": (labels, length)},
+                                               lambda s, i, n: s.masked_fill(i // 1000 != n // 1000, -math.inf), full),
+                "block_mask causal": ({"block_mask": block_mask([[2 if n < i else int(n == i) for n in range(count)] for i in range(count)]),
+                                       "mask_mod": causal_mask}, below, lower),
+                "block_mask a quarter": ({"block_mask": block_mask([[2 * ((7 * i + 3 * n) % 4 == 0) for n in range(count)] for i in range(count)])},
+                                         lambda s, i, n: s.masked_fill((7 * (i // 128) + 3 * (n // 128)) % 4 != 0, -math.inf), full // 4),
+                "deterministic": ({"deterministic": True}, lambda s, i, n: s, full),
+                "sm_margin 16": ({"sm_margin": 16}, lambda s, i, n: s, full),
+                "return of lse, softmax_scale": ({"softmax_scale": 2 * half}, lambda s, i, n: 2 * s, full),
             }
             functions, errors, flops = {}, {}, {}
             for name, (given, change, pairs) in cases.items():
@@ -178,6 +200,11 @@ def make_bench(options):
                 launch = functools.partial(kernels.attention, q, k, v, out, causal=causal, lse=lse, **({"BN": bn} if bn else {}))
                 name = f"tileloom:BN={bn}" if bn else "tileloom"
                 self.add(functions, errors, name, shape, launch, out, lambda o: o[0, rows, -1], wanted, 0.03)
+            flat, starts = [t.view(batch * length, heads, d) for t in (q, k, v)], torch.arange(batch + 1, device="cuda", dtype=torch.int32) * length
+            out, lse = torch.empty_like(wide[0]), torch.empty(batch, heads, length, device="cuda")
+            launch = functools.partial(kernels.attention_varlen, *flat, out.view(batch * length, heads, d), cu_seqlens_q=starts, cu_seqlens_k=starts,
+                                       max_seqlen_q=length, max_seqlen_k=length, causal=causal, lse=lse.view(heads, batch * length))
+            self.add(functions, errors, "tileloom:varlen", shape, launch, out, lambda o: o[0, rows, -1], wanted, 0.03)
             functions["bf16"] = functools.partial(kernels.attention, *wide, torch.empty_like(wide[0]), causal=causal, lse=torch.empty_like(lse))
             self.record("attention_fp8", shape, 4 * batch * heads * length * length * d // (2 if causal else 1), None, functions, errors, ("bf16",))
 
@@ -227,6 +254,12 @@ def make_bench(options):
                 for pool, own in zip(pools, (k, v)):
                     pool[order] = own.view(count, page, groups, d)
                 add(f"tileloom:paged {page}", *pools, cache_seqlens=lengths, page_table=order.view(batch, -1).to(torch.int32))
+            eighths = [t.to(torch.float8_e4m3fn) for t in (q, k, v)]
+            out = torch.empty_like(q)
+            self.add(functions, errors, "tileloom:float8", shape, functools.partial(kernels.attention_kvcache, *eighths, out, lse=lse, cache_seqlens=lengths),
+                     out, lambda o: o[0, :, -1], wanted, 0.06)
+            plan = kernels.get_scheduler_metadata(lengths, max_seqlen_q=1, max_seqlen_k=length, num_heads=heads, num_heads_k=groups, headdim=d)
+            add("tileloom:scheduler_metadata", k, v, cache_seqlens=lengths, scheduler_metadata=plan)
             if not few:
                 angles = torch.zeros(length + 1, d // 2, device="cuda")
                 wide = [torch.cat([t, torch.zeros_like(t[:, :8])], 1) for t in (k, v)]
@@ -242,6 +275,51 @@ def make_bench(options):
                     print(f"  {name}: {str(error).splitlines()[0][:100]}")
             bytes_ = 2 * (2 * q.numel() + 2 * k.numel())
             self.record("decode_bf16", shape, None, bytes_, functions, errors, ("cudnn", "fa2"))
+
+        def search(self, batch, length, heads, d, causal):
+            """The model's choice beside tiles and fields of the schedule, those that fit."""
+            q, k, v = (randn(batch, length, heads, d) for _ in range(3))
+            shape = f"B{batch} S{length} H{heads} D{d} {'causal' if causal else 'full'}"
+            out, lse, functions = torch.empty_like(q), torch.empty(batch, heads, length, device="cuda"), {}
+            tiles = [(bm, bn) for bm in (128, 192) for bn in (48, 64, 80, 96, 112, 128, 144, 160, 176) if bm * (bn + d) <= 128 * 320 and d + bn >= 160]
+            fields = ({}, {"turns": "off"}, {"skew": "off"}, {"stages": 2}, {"stages": 3}, {"guard": "off"})
+            for name, given in (("tileloom", {}), *((f"tileloom:{bm}x{bn} {field}", {"BM": bm, "BN": bn, "schedule": field})
+                                                    for bm, bn in tiles for field in fields)):
+                launch = functools.partial(kernels.attention, q, k, v, out, causal=causal, lse=lse, **given)
+                try:
+                    launch()
+                    functions[name] = launch
+                except tl.TileloomError as error:
+                    print(f"  {name}: {str(error).splitlines()[0][-100:]}")
+            flops = 4 * batch * heads * length * length * d // (2 if causal else 1)
+            self.record("attention_search", shape, flops, None, functions, {}, ())
+
+        def latent(self, batch, length, heads):
+            """576 columns, of which 512 are the values, too."""
+            q, k = randn(batch, 1, heads, 576), randn(batch, length, 1, 576)
+            lengths, out = torch.full((batch,), length, device="cuda", dtype=torch.int32), torch.empty(batch, 1, heads, 512, device="cuda", dtype=q.dtype)
+            wanted = wanted_rows(q, k.expand(-1, -1, heads, -1), k[..., :512].expand(-1, -1, heads, -1), torch.zeros(1, dtype=torch.int64, device="cuda"))
+            shape = f"B{batch} Sq1 Sk{length} H{heads}/1 D576/512"
+            functions, errors = {}, {}
+            launch = functools.partial(kernels.attention_kvcache, q, k, k[..., :512], out, cache_seqlens=lengths, lse=torch.empty(batch, heads, 1, device="cuda"))
+            self.add(functions, errors, "tileloom", shape, launch, out, lambda o: o[0, :, -1], wanted)
+            self.record("decode_latent", shape, 2 * batch * heads * length * (576 + 512), None, functions, errors, ())
+
+        def unequal(self, lengths, heads, groups, d):
+            """Sequences of very different lengths: the host's choice without lengths, 8 parts for each, and a plan."""
+            batch, longest = len(lengths), max(lengths)
+            q, k, v = randn(batch, 1, heads, d), randn(batch, longest, groups, d), randn(batch, longest, groups, d)
+            own = torch.tensor(lengths, device="cuda", dtype=torch.int32)
+            first = [t[:, :lengths[0]] for t in (k, v)]
+            wanted = wanted_rows(q, *first, torch.zeros(1, dtype=torch.int64, device="cuda"))
+            plan = kernels.get_scheduler_metadata(own, max_seqlen_q=1, max_seqlen_k=longest, num_heads=heads, num_heads_k=groups, headdim=d)
+            shape = f"{batch} sequences of {min(lengths)} to {longest} H{heads}/{groups} D{d}"
+            functions, errors = {}, {}
+            for name, given in (("tileloom", {"scheduler_metadata": plan}), ("tileloom:no plan", {}), ("tileloom:8 splits", {"num_splits": 8})):
+                out = torch.empty_like(q)
+                launch = functools.partial(kernels.attention_kvcache, q, k, v, out, cache_seqlens=own, **given)
+                self.add(functions, errors, name, shape, launch, out, lambda o: o[0, :, -1], wanted)
+            self.record("decode_unequal", shape, None, 4 * sum(lengths) * groups * d, functions, errors, ())
 
     return Bench
 
@@ -296,7 +374,8 @@ def main():
     work = {"dense": [(*s, c) for s in DENSE for c in (False, True)], "arguments": [(4, 4096, 16, 128)],
             "fp8": [(b, s, 16, 128, c) for b, s in LENGTHS for c in (False, True)],
             "varlen": [(kind, 16384, 16, g, 128, c) for kind, g in (("equal", 16), ("mixed", 16)) for c in (False, True)],
-            "decode": [*DECODE, *((*s, True) for s in FEW)]}
+            "decode": [*DECODE, *((*s, True) for s in FEW)], "latent": [(64, 4096, 128), (128, 8192, 128), (1, 65536, 128)],
+            "unequal": [([32768, 16384] + [512] * 14, 64, 8, 128)], "search": [(*s, c) for s in SEARCH for c in (False, True)]}
     failures = 0
     for name in options.only.split(","):
         for shape in work[name]:

@@ -88,12 +88,6 @@ def launch_options(launch):
     return {option: value for option, value in launch.items() if option in ("stream", "target", "simulator")}
 
 
-def with_schedule(launch, **fields):
-    """The options of a launch with more fields in its schedule; those of the caller come first."""
-    own = launch.get("schedule")
-    return launch if isinstance(own, str) else {**launch, "schedule": {**fields, **(own or {})}}
-
-
 def indices(name, facts, given):
     """(facts of the index tensors among `given`, number of sequences), after checks. Names that begin with cu_ have one element more than there are
     sequences."""

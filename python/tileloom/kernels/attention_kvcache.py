@@ -4,7 +4,7 @@ import tileloom as tl
 
 from . import arrays
 from .append import append, rotation
-from .attention_arguments import TYPES, cache_rows, checked, descales, indices, launch_options, multiprocessors, options, result_type, width, with_schedule
+from .attention_arguments import TYPES, cache_rows, checked, descales, indices, launch_options, multiprocessors, options, result_type, width
 from .combine import combine
 from .decode_plan import choose_splits, most_parts, rows_of_groups
 from .online_softmax import attend, descaled, finish, key_tiles, logarithm
@@ -208,19 +208,18 @@ def attention_kvcache(q, k_cache, v_cache, out=None, *, qv=None, cache_seqlens=N
     if qv is not None:
         qv = arrays.boxed(qv, arrays.facts_of(qv, name, "qv"))
         launch = {"BM": 64, "BN": 64 if E <= 256 else 32, **launch}
-    launch, read = _tiles(page, S * rows, max(D, E), launch)
+    launch, read = _tiles(page, S * rows, max(D, E), (D + E) * facts["q"].dtype.itemsize, launch)
     blocks = -(-S * rows // launch["BM"]) if "BM" in launch else blocks
     processors = max(multiprocessors(facts["q"]) - margin, 1)
     if plan is not None:
         splits = splits or most_parts(H // R * blocks, processors)
     elif not splits:
-        splits = choose_splits(B * (H // R) * blocks, -(-most // launch.get("BN", 128)), processors)
+        splits = choose_splits(B * (H // R) * blocks, -(-most // 128), processors)
     if splits == 1:
         plan = None
     stored, result = arrays.boxed_result(out, results["out"])
     logarithms, lse_steps = lse, (H * S, S, 1)
     if splits > 1:
-        launch = with_schedule(launch, launch_dependents=True)  # the launch that puts parts together
         whole = arrays.empty(q, (splits, B, S, H, -(-E // 4) * 4), tl.float32)
         stored, logarithms, lse_steps = whole.reshape(splits * B, *whole.shape[2:]), arrays.empty(q, (splits, B, S, H), tl.float32), (S * H, 1, H)
     step = None if page_table is None else pages.strides[0]
@@ -228,7 +227,7 @@ def attention_kvcache(q, k_cache, v_cache, out=None, *, qv=None, cache_seqlens=N
                    splits, R, rows, page, read, scale, causal and S > 1, *others, tuple(scales.values()), plan,
                    None if plan is None else given_plan.shape[0] - B, qv, halves, **launch)  # one query sees all keys
     if splits > 1:
-        combine(whole[..., :E], logarithms, out, lse, counts=None if plan is None else plan[:B], schedule={"dependent": True}, **launch_options(launch))
+        combine(whole[..., :E], logarithms, out, lse, counts=None if plan is None else plan[:B], **launch_options(launch))
     elif result is not out:
         out[...] = result
     return out, lse
@@ -245,17 +244,24 @@ def _latent(name, q, k_cache, v_cache, k_new, v_new, facts):
     return q[..., 512:], q[..., :512], k_cache[..., 512:], k_new, v_new
 
 
-def _tiles(page, rows, widest, launch):
-    """The launch's options with tiles for so many rows, such pages and the wider one of the head dimensions, and how to read k and v."""
+def _tiles(page, rows, widest, bytes_of_key, launch):
+    """The launch's options with tiles for so many rows, such pages, the wider one of the head dimensions and bytes of a key and its value, and how to
+    read k and v."""
+    wanted = 128 if widest <= 128 else 64
     if rows <= 64:
+        # Memory is the bound, and fastest with 64 to 72 KB on the way to each SM (three slots); 192 KB were 3.5 % slower (docs/notes/attention.md).
         launch = {"BM": 64, **launch}
+        wanted = max(32, min(128, (24 << 10) // bytes_of_key // 16 * 16))
+        if page is None:
+            launch = {"BN": wanted, **launch}
     if page is None:
         return launch, load_rows
-    keys = launch.get("BN", 128 if widest <= 128 else 64)
+    keys = launch.get("BN", wanted)
+    if "BN" not in launch and page % keys and keys % page:
+        keys = 64
     if page % 8 == 0 and (page % keys == 0 or keys % page == 0):
         return {"BN": keys, **launch}, load_pages
-    fitting = [own for own in (128, 112, 96, 80, 64, 48) if own <= keys and page % own == 0]
+    fitting = [own for own in (128, 112, 96, 80, 64, 48) if own <= max(keys, 64) and page % own == 0]
     if fitting:
         return {"BN": fitting[0], **launch}, load_pages
     return {"BN": 64, **launch}, gather_pages
-

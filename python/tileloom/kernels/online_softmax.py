@@ -105,11 +105,13 @@ def attend(qt, k, v, places, READ: tl.constexpr, rows, tiles, band, scale, mods,
     ends = limits(rows, band)
     factor = scale if mods is None else score(0.0, scale, rows, rows, mods)[1]
     slack = THRESHOLD / factor if THRESHOLD else None
+    ahead = 0 if blocks is None else tl.load(blocks[0])  # of the next iteration: its copies wait for nothing then
     for j in tl.range(count):  # the last tile first: the end of the keys and the diagonal cut only those that come first
         if blocks is None:
             n = (end - 1 - j) * BN
         else:
-            n = tl.load(blocks[0] + j // (blocks[1] // BN)) * blocks[1] + j % (blocks[1] // BN) * BN
+            n = ahead * blocks[1] + j % (blocks[1] // BN) * BN
+            ahead = tl.load(blocks[0] + tl.minimum(j + 1, count - 1) // (blocks[1] // BN))
         s = tl.dot(qt, READ(k, places[0], n, BN, qt.shape[1]).T)
         values = None
         for index in tl.static_range(len(qv)):
