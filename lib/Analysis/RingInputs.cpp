@@ -253,10 +253,11 @@ void Inputs::analyze(Operation *root, llvm::function_ref<bool(Operation *)> isRi
       mark(loop.getN(), Mark());
     } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
       bool launch = !constantOf(loop.getLowerBound());
-      how.tile = outermost && (loopInside || launch);
+      std::optional<int64_t> step = constantOf(loop.getStep());
+      how.tile = outermost && (loopInside || (launch && !step));
       how.inner = !how.tile;
       // Replicas that start at different tiles stride over all of them: odd counts matter.
-      if (std::optional<int64_t> step = launch ? std::nullopt : constantOf(loop.getStep()))
+      if (step && !(launch && how.tile))
         how.unit = std::max<int64_t>(1, *step);
       mark(loop.getUpperBound(), how);
       mark(loop.getLowerBound(), Mark());
