@@ -254,7 +254,7 @@ void Inputs::analyze(Operation *root, llvm::function_ref<bool(Operation *)> isRi
       how.tile = outermost && (loopInside || launch);
       how.inner = !how.tile;
       // Replicas that start at different tiles stride over all of them: odd counts matter.
-      if (std::optional<int64_t> step = launch ? std::nullopt : constantOf(loop.getStep()))
+      if (std::optional<int64_t> step = launch && how.tile ? std::nullopt : constantOf(loop.getStep()))
         how.unit = std::max<int64_t>(1, *step);
       mark(loop.getUpperBound(), how);
       mark(loop.getLowerBound(), Mark());

@@ -60,9 +60,13 @@ struct Keeper {
         !wait.getResult(0).hasOneUse() ||
         loop.getYieldedValues()[sum = carried.getArgNumber() - 1] != wait.getResult(0))
       return why = "the accumulator has other uses", false;
-    for (ReleaseOp release : releases)
+    for (ReleaseOp release : releases) {
       if (release->isBeforeInBlock(wait))
         return why = "a slot goes back before the wait", false;
+      auto ring = release.getToken().getDefiningOp<AcquireOp>().getRing().getDefiningOp<RingOp>();
+      if (ring && ring.getBuffer().getType().getDepth() < 2)
+        return why = "a ring of one slot, which the product in flight holds", false;
+    }
     return true;
   }
 

@@ -1353,3 +1353,51 @@ func.func @other_branch(%p: i1, %q: !nv.memdesc<64x64xbf16>) {
   }
   return
 }
+
+// -----
+
+// The start of the loop is chosen (a loop over zeros where K is 0), and the trips that are tried are still of its step: the second one waits for the
+// only slot, which the first one's product holds.
+func.func @chosen_start(%k: i32, %n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c64 = arith.constant 64 : i32
+  %far = arith.constant 1073741824 : i32
+  %end = arith.constant 1073741825 : i32
+  %b = warp.buffer : !warp.buffer<1 x [64x64xbf16]>
+  %free = warp.ring released %b : !warp.buffer<1 x [64x64xbf16]>
+  // expected-note@+1 {{the ring is here}}
+  %ready = warp.ring %b : !warp.buffer<1 x [64x64xbf16]>
+  warp.specialize {
+    warp.role @math warps(4) {
+      %some = arith.cmpi sgt, %k, %c0 : i32
+      %from = arith.select %some, %c0, %far : i32
+      %to = arith.select %some, %k, %end : i32
+      %next = arith.addi %from, %c64 : i32
+      scf.for %tile = %c0 to %n step %c1 : i32 {
+        %t = warp.acquire %ready
+        %last = scf.for %i = %next to %to step %c64 iter_args(%held = %t) -> !warp.token : i32 {
+          // expected-error@+1 {{deadlock with %arg0 = 65}}
+          %u = warp.acquire %ready
+          warp.release %held to %free generic
+          scf.yield %u : !warp.token
+        }
+        warp.release %last to %free generic
+      }
+    }
+    warp.role @load warps(1) {
+      %some = arith.cmpi sgt, %k, %c0 : i32
+      %from = arith.select %some, %c0, %far : i32
+      %to = arith.select %some, %k, %end : i32
+      scf.for %tile = %c0 to %n step %c1 : i32 {
+        scf.for %i = %from to %to step %c64 : i32 {
+          // expected-note@+1 {{role @load waits for ring}}
+          %t = warp.acquire %free
+          // expected-note@+1 {{released only here, by role @load after what it waits for}}
+          warp.release %t to %ready generic
+        }
+      }
+    }
+  }
+  return
+}
