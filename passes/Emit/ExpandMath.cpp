@@ -65,6 +65,12 @@ struct Float {
   }
 };
 
+/// `afn`: the hardware's, within 2^-11 of the value (PTX ISA 9.7.3).
+bool isFastTanh(Operation *op) {
+  auto tanh = dyn_cast<math::TanhOp>(op);
+  return tanh && bitEnumContainsAny(tanh.getFastmath(), arith::FastMathFlags::afn);
+}
+
 /// The function as simpler ones; null for what is left alone.
 Value expand(Operation *op, OpBuilder &builder) {
   if (op->getNumResults() != 1 || !op->getResult(0).getType().isF32())
@@ -89,6 +95,8 @@ Value expand(Operation *op, OpBuilder &builder) {
     return math.instruction("sin.approx.ftz.f32", math.reduceToPi(in[0]));
   if (isa<math::CosOp>(op))
     return math.instruction("cos.approx.ftz.f32", math.reduceToPi(in[0]));
+  if (isFastTanh(op))
+    return math.instruction("tanh.approx.f32", in[0]);
   if (auto divide = dyn_cast<arith::DivFOp>(op)) {
     auto has = [&](arith::FastMathFlags flag) {
       return (divide.getFastmath() & flag) != arith::FastMathFlags::none;
@@ -144,7 +152,7 @@ void shareReciprocals(Operation *root) {
 bool needsPolynomial(Operation *op) {
   return isa<math::TanhOp, math::ErfOp, math::ErfcOp, math::Log1pOp, math::ExpM1Op, math::AtanOp,
              math::Atan2Op, math::AsinOp, math::AcosOp, math::CbrtOp>(op) &&
-         op->getResult(0).getType().isF32();
+         op->getResult(0).getType().isF32() && !isFastTanh(op);
 }
 
 struct ExpandMathPass : tileloom::emit::impl::ExpandMathBase<ExpandMathPass> {

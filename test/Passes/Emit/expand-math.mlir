@@ -54,6 +54,15 @@ func.func @reduced(%x: f32) -> f32 {
   return %a : f32
 }
 
+// What may be approximate is the hardware's tanh.
+// CHECK-LABEL: func.func @fast_tanh
+func.func @fast_tanh(%x: f32) -> f32 {
+  // CHECK-NEXT: %[[T:.*]] = llvm.inline_asm {{.*}}"tanh.approx.f32 $0, $1;", "=f,f" %arg0
+  // CHECK-NEXT: return %[[T]]
+  %a = math.tanh %x fastmath<afn> : f32
+  return %a : f32
+}
+
 // CHECK-LABEL: func.func @polynomial
 func.func @polynomial(%x: f32) -> f32 {
   // CHECK-NOT: math.tanh
