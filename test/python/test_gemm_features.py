@@ -84,6 +84,17 @@ def test_tiles_of_few_rows(m, n, k, rows, columns, schedule, target):
     assert np.allclose(amax, np.abs(wanted).max(1), rtol=1e-4)
 
 
+@pytest.mark.parametrize("k", [100, 300, 456])
+@pytest.mark.parametrize("schedule", [{"use": "pingpong", "stages": 1, "pending": 1}, {"stages": 1, "pending": 1}, {"stages": 2, "pending": 1}])
+def test_few_slots_with_a_product_in_flight(schedule, k):
+    """A product in flight holds its slot while the next one is taken: with one slot nothing may be in flight (it hung)."""
+    rng = np.random.default_rng(k)
+    a, b = factors(rng, 70, 264, k)
+    out = poison(70, 264)
+    kernels.gemm(a, b, out, BM=64, BN=128, BK=64, schedule=schedule)
+    assert error(out, wide(a) @ wide(b)) < 4e-3
+
+
 @pytest.mark.parametrize("layout", ["NN", "TN", "TT"])
 def test_few_rows_of_other_layouts(layout):
     rng = np.random.default_rng(3)

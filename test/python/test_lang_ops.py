@@ -206,7 +206,7 @@ def test_tensor_descriptor():
 def functions(x, out):
     at = tl.arange(0, 128)
     v = tl.load(x + at)
-    v = tl.exp(v) + tl.exp2(v) + tl.log(v) + tl.log2(v) + tl.sqrt(v) + tl.rsqrt(v) + tl.abs(v) + tl.sigmoid(v) + tl.tanh(v) + tl.fast_tanh(v)
+    v = tl.exp(v) + tl.exp2(v) + tl.log(v) + tl.log2(v) + tl.sqrt(v) + tl.rsqrt(v) + tl.abs(v) + tl.sigmoid(v) + tl.tanh(v)
     v = tl.maximum(tl.minimum(v, 3.0), tl.full((128,), -1.0)) + tl.where(at < 5, v, 0.0) + tl.fma(v, v, 1.0) + tl.clamp(v, 0.0, 1.0)
     v = tl.softmax(v, 0) + tl.floor(v) + tl.erf(v) + -v + tl.cdiv(at, 3) + max(v, 0.5) + abs(v)
     tl.atomic_add(out + at, v, at < 100)
@@ -214,9 +214,7 @@ def functions(x, out):
 
 
 def test_functions():
-    text = tile(functions, {"x": "*f32", "out": "*f32"})
-    names = ops(text)
-    assert len(re.findall(r"math.tanh \S+ fastmath<afn>", text)) == 1 and text.count("math.tanh") == 2
+    names = ops(tile(functions, {"x": "*f32", "out": "*f32"}))
     for op in ("exp", "exp2", "log", "log2", "sqrt", "rsqrt", "absf", "tanh", "fma", "floor", "erf"):
         assert f"math.{op}" in names
     for op in ("arith.maxnumf", "arith.minnumf", "arith.select", "arith.negf", "tile.atomic", "tile.splat"):
