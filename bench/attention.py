@@ -301,7 +301,7 @@ def make_bench(options):
             wanted = wanted_rows(q, k.expand(-1, -1, heads, -1), k[..., :512].expand(-1, -1, heads, -1), torch.zeros(1, dtype=torch.int64, device="cuda"))
             shape = f"B{batch} Sq1 Sk{length} H{heads}/1 D576/512"
             functions, errors = {}, {}
-            launch = functools.partial(kernels.attention_kvcache, q, k, k[..., :512], out, cache_seqlens=lengths, lse=torch.empty(batch, heads, 1, device="cuda"))
+            launch = functools.partial(kernels.attention_kvcache, q, k, k[..., :512], out, cache_seqlens=lengths)
             self.add(functions, errors, "tileloom", shape, launch, out, lambda o: o[0, :, -1], wanted)
             self.record("decode_latent", shape, 2 * batch * heads * length * (576 + 512), None, functions, errors, ())
 

@@ -8,9 +8,6 @@
 // sub-partition: 9 warps of 224 registers do not start (error 701). A smaller cap is taken if one is
 // wanted.
 //
-// A `dependent` kernel starts while the one ahead of it on the stream ends, and waits for it before anything else;
-// one that is to `launch_dependents` lets them start as soon as there is room (PTX ISA 9.7.13, griddepcontrol).
-//
 //===--------------------------------------------------------------------------------------===//
 
 #include "passes/Emit/Passes.h"
@@ -51,14 +48,6 @@ void finalize(LLVM::LLVMFuncOp function) {
     else
       function->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(),
                         builder.getI32IntegerAttr(cap.getInt()));
-  }
-  if (auto schedule = function->getAttrOfType<tile::ScheduleAttr>(tile::scheduleAttrName); schedule && !function.empty()) {
-    OpBuilder entry = OpBuilder::atBlockBegin(&function.front());
-    auto has = [&](StringRef field) { return schedule.getFields().get(field) == builder.getBoolAttr(true); };
-    if (has("launch_dependents"))
-      NVVM::GriddepcontrolOp::create(entry, function.getLoc(), NVVM::GridDepActionKind::launch_dependents);
-    if (has("dependent"))
-      NVVM::GriddepcontrolOp::create(entry, function.getLoc(), NVVM::GridDepActionKind::wait);
   }
   auto launch = function->getAttrOfType<warp::LaunchAttr>(warp::launchAttrName);
   if (launch && launch.getCluster() > 1)

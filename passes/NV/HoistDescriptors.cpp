@@ -11,6 +11,7 @@
 
 #include "passes/NV/Passes.h"
 
+#include "dialects/Tile/Kernel.h"
 #include "dialects/Warp/Warp.h"
 #include "tileloom/Analysis/AxisInfo.h"
 #include "tileloom/Analysis/Roles.h"
@@ -146,7 +147,7 @@ struct RecipeBuilder {
     for (BlockArgument argument : function.getArguments()) {
       unsigned index = argument.getArgNumber();
       std::string name = "arg" + std::to_string(index);
-      if (auto named = function.getArgAttrOfType<StringAttr>(index, "tile.name"))
+      if (auto named = function.getArgAttrOfType<StringAttr>(index, tile::argumentNameAttrName))
         name = named.str();
       Type type = argument.getType();
       if (auto desc = dyn_cast<tile::DescType>(type)) {
@@ -172,11 +173,11 @@ struct RecipeBuilder {
                                          entry("zero", builder.getBoolAttr(zero))}));
         continue;
       }
-      bool pointer = function.getArgAttr(index, "tile.pointer") != nullptr;
-      Attribute element = function.getArgAttr(index, "tile.pointer");
+      auto element = function.getArgAttrOfType<TypeAttr>(index, tile::pointerAttrName);
+      bool pointer = element != nullptr;
       SmallVector<NamedAttribute> entries{
           entry("name", text(name)), entry("kind", text(pointer ? "pointer" : "scalar")),
-          entry("element", pointer ? text(elementName(cast<TypeAttr>(element).getValue()))
+          entry("element", pointer ? text(elementName(element.getValue()))
                                    : text(elementName(type)))};
       // What the code relies on is checked at launch.
       if (auto divisor = function.getArgAttrOfType<IntegerAttr>(index, divisibilityAttrName);
@@ -209,13 +210,12 @@ struct RecipeBuilder {
       for (auto [axis, extent] : llvm::enumerate(extents))
         grid.push_back(entry(StringRef("xyz").substr(axis, 1), extent));
     }
-    auto schedule = function->getAttrOfType<tile::ScheduleAttr>(tile::scheduleAttrName);
     Attribute geometry = dictionary({entry("grid", dictionary(grid)),
                                      entry("threads", attribute(threadsAttrName, 128)),
                                      entry("cluster", builder.getI64ArrayAttr({cluster, 1, 1})),
                                      entry("shared_bytes", attribute("nv.shared_bytes", 0)),
                                      entry("cooperative", builder.getBoolAttr(false)),
-                                     entry("dependent", builder.getBoolAttr(schedule && schedule.getFields().get("dependent") == builder.getBoolAttr(true)))});
+                                     entry("dependent", builder.getBoolAttr(function->hasAttr("nv.dependent")))});
     function->setAttr(
         "tileloom.recipe",
         dictionary(
