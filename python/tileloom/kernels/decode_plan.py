@@ -53,7 +53,8 @@ def most_parts(work, processors):
 def get_scheduler_metadata(cache_seqlens, *, max_seqlen_q, max_seqlen_k, num_heads, num_heads_k, headdim=128, num_new=0, pack_gqa=None, sm_margin=0, **launch):
     """A plan for attention_kvcache(scheduler_metadata=...) over sequences of these lengths ([B], int32): the number of parts of each, and a list of these
     ([B + parts, and some that are not used], int32), so that long and short sequences keep all processors busy for the same time. It is
-    made on the device, by one small launch, and serves every layer of a step; lengths may have grown since. num_new: rows of k_new. headdim: the wider one. num_heads, num_heads_k: of q and of the cache."""
+    made on the device, by one small launch, and serves every layer of a step; lengths may have grown since. num_new: rows of k_new. headdim: the wider one.
+    num_heads, num_heads_k: of q and of the cache."""
     name = "get_scheduler_metadata"
     facts = arrays.facts_of(cache_seqlens, name, "cache_seqlens")
     arrays.require_rank(facts, 1, name, "cache_seqlens", "one dimension")

@@ -89,7 +89,8 @@ def attend(qt, k, v, places, READ: tl.constexpr, rows, tiles, band, scale, mods,
     """(acc [rows, D], top [rows], total [rows], scale, raised): for p = 2^((score - top) * scale + raised), the sums of p v, the largest score, the sums of p.
 
     tiles: what key_tiles gives. READ(x, place, n, BN, D, column): the rows of k or v from n on, as a tile [BN, D], zeros beyond T; places: the place of each.
-    blocks: None, or (list of the blocks of keys, keys of a block, whether all are whole): tiles then is (how many tiles, any number), of these blocks.
+    blocks: None, or (list of the blocks of keys, keys of a block, whether all are whole, the first of the list): tiles then is
+    (how many tiles, any number), of these blocks.
     sums: None, or what an earlier call gave, to go on from.
     qv: tiles [rows, D] whose products with the columns of v from columns_of_v on are added to the scores; acc is of the columns from the first of these on.
     top follows the scores only where they grow by more than 2^THRESHOLD: acc is scaled less often, and p is at most 2^THRESHOLD.
@@ -105,7 +106,7 @@ def attend(qt, k, v, places, READ: tl.constexpr, rows, tiles, band, scale, mods,
     ends = limits(rows, band)
     factor = scale if mods is None else score(0.0, scale, rows, rows, mods)[1]
     slack = THRESHOLD / factor if THRESHOLD else None
-    ahead = 0 if blocks is None else tl.load(blocks[0])  # of the next iteration: its copies wait for nothing then
+    ahead = 0 if blocks is None else blocks[3]  # of the next iteration: its copies wait for nothing then
     for j in tl.range(count):  # the last tile first: the end of the keys and the diagonal cut only those that come first
         if blocks is None:
             n = (end - 1 - j) * BN
