@@ -86,6 +86,27 @@ def test_causal_sections():
         assert most // 2 < raster <= most and batch * heads > (sections - 1) * raster and sections * raster - batch * heads < sections
 
 
+def test_windows_share_their_keys():
+    """Tiles of rows side by side read nearly the same keys: all of them once, not each tile its own. So bytes do not decide, and the dense kernel's tile is the
+    best one. Three warpgroups are not better for D 96."""
+    def best(D, **given):
+        batch, length, heads = 4, 4096, 16
+        known = {p.name: facts.of_signature(p, ("bf16", (None, None, None, D)), p.name) for p in attention_kernel.parameters if p.name in "qkvo"}
+        values = {"lse": None, "scale": 0.1, "CAUSAL": False, "DK": D, "DV": D, "THRESHOLD": 8.0, **given}
+        known |= {p.name: facts.constant(values.get(p.name, p.default)) for p in attention_kernel.parameters if p.name not in ("BM", "BN", *"qkvo")}
+        arguments = {name: facts.Tensor(tl.bfloat16, (batch, length, heads, D), (length * heads * D, heads * D, D, 1), 0, 0) for name in "qkvo"}
+
+        def emit(constants):
+            return generate(attention_kernel, {**known, **{name: facts.constant(value) for name, value in constants.items()}}, None)
+        return schedule.ranked(attention_kernel, {**arguments, **values}, emit, "sm_90a")[0]
+    prediction, tiles, _ = best(128)
+    assert tiles == {"BM": 128, "BN": 128}
+    for window in ({"left": 1024, "CAUSAL": True}, {"left": 512, "right": 512}):
+        narrow, tiles, _ = best(128, **window)
+        assert tiles == {"BM": 128, "BN": 128} and narrow.microseconds < 0.35 * prediction.microseconds, "9 of 32 tiles of keys"
+    assert best(96)[1] == {"BM": 128, "BN": 128}
+
+
 def choice(m, n, k):
     known, arguments = {}, {}
     shapes = {"a": (m, k), "b": (n, k), "c": (m, n)}

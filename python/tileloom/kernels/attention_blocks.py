@@ -15,11 +15,9 @@ count. B and H may be 1: the same for all. BLOCK_SIZE: (queries, keys) of a bloc
 
 @tl.jit
 def blocks_of(counts, lists, of_sequence, of_head, of_block, b, h, block, most):
-    """(how many blocks, the list of them, the first one) of a block of queries. of_: from sequence to sequence and head to head in blocks,
-    block to block in the lists."""
+    """(how many blocks, the list of them) of a block of queries. of_: from sequence to sequence and head to head in blocks, block to block in the lists."""
     place = b.to(tl.int64) * of_sequence + h.to(tl.int64) * of_head + block
-    own = lists + place * of_block
-    return tl.minimum(tl.load(counts + place), most), own, tl.load(own)
+    return tl.minimum(tl.load(counts + place), most), lists + place * of_block
 
 
 @tl.jit(candidates={"BM": (128, 64), "BN": (128, 64, 96, 48, 32, 16)})
@@ -38,20 +36,14 @@ def block_sparse_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, cou
         band = S, T, False, None, None, None
         own = descaled(scale, scales, b * G + g)
         qt = q.load([b, m, h, 0], [BM, DK])
-        most = tl.cdiv(T, KEYS)
-        sums, named = None, ()
-        for kind in tl.static_range(2):  # all that is read from the lists before the first loop, so that no copy waits for it later
-            if counts[kind] is not None:
-                own_list = blocks_of(counts[kind], lists[kind], steps[3 * kind], steps[3 * kind + 1], steps[3 * kind + 2], b, h, m // QUERIES, most)
-                named = named + (own_list,)
-            else:
-                named = named + (None,)
-        for kind in tl.static_range(2):
-            if counts[kind] is not None:
-                count, blocks, first = named[kind]
-                mods = softcap, score_mod, mask_mod if kind == 0 else None, (b, h), arguments
-                sums = attend(qt, k, v, ((b, g),) * 2, dense, rows, (count * (KEYS // BN), 0), band, own, mods, DV, BN, THRESHOLD, (), (0,), sums,
-                              (blocks, KEYS, WHOLE, first))
+        block, most = m // QUERIES, tl.cdiv(T, KEYS)
+        asked, first = blocks_of(counts[0], lists[0], steps[0], steps[1], steps[2], b, h, block, most)
+        whole, second = 0, None
+        if counts[1] is not None:
+            whole, second = blocks_of(counts[1], lists[1], steps[3], steps[4], steps[5], b, h, block, most)
+        # One loop over both lists: two loops would share the slots of shared memory, one for each of their rings.
+        sums = attend(qt, k, v, ((b, g),) * 2, dense, rows, ((asked + whole) * (KEYS // BN), 0), band, own, (softcap, score_mod, mask_mod, (b, h), arguments),
+                      DV, BN, THRESHOLD, (), (0,), (first, asked, second, KEYS, WHOLE))
         out, rest = finish(sums, None if sinks is None else tl.load(sinks + h).to(tl.float32))
         if scales[2] is not None:
             out = out * tl.load(scales[2] + b * G + g)

@@ -84,14 +84,20 @@ def score(s, scale, rows, columns, mods):
 
 
 @tl.jit
+def named(blocks, index):
+    """The number of the block that stands at `index` of the two lists, one behind the other."""
+    first = tl.load(blocks[0] + index, index < blocks[1], 0)
+    return first if blocks[2] is None else tl.where(index < blocks[1], first, tl.load(blocks[2] + (index - blocks[1]), index >= blocks[1], 0))
+
+
+@tl.jit
 def attend(qt, k, v, places, READ: tl.constexpr, rows, tiles, band, scale, mods, D: tl.constexpr, BN: tl.constexpr, THRESHOLD: tl.constexpr,
-           qv=(), columns_of_v=(0,), sums=None, blocks=None):
+           qv=(), columns_of_v=(0,), blocks=None):
     """(acc [rows, D], top [rows], total [rows], scale, raised): for p = 2^((score - top) * scale + raised), the sums of p v, the largest score, the sums of p.
 
     tiles: what key_tiles gives. READ(x, place, n, BN, D, column): the rows of k or v from n on, as a tile [BN, D], zeros beyond T; places: the place of each.
-    blocks: None, or (list of the blocks of keys, keys of a block, whether all are whole, the first of the list): tiles then is
-    (how many tiles, any number), of these blocks.
-    sums: None, or what an earlier call gave, to go on from.
+    blocks: None, or (list of blocks of keys, how many, list of blocks that the mask_mod of mods is not asked for, or None; keys of a block, whether all
+    blocks are whole): tiles then is (how many tiles, any number), of these blocks.
     qv: tiles [rows, D] whose products with the columns of v from columns_of_v on are added to the scores; acc is of the columns from the first of these on.
     top follows the scores only where they grow by more than 2^THRESHOLD: acc is scaled less often, and p is at most 2^THRESHOLD.
     p in 8 bits has 2^8 times its value, so that more of it is a normal number."""
@@ -101,18 +107,16 @@ def attend(qt, k, v, places, READ: tl.constexpr, rows, tiles, band, scale, mods,
     acc = tl.zeros((BM, D), tl.float32)
     top = tl.full((BM,), -tl.inf, tl.float32)
     total = tl.zeros((BM,), tl.float32)
-    if sums is not None:
-        acc, top, total = sums[:3]
     ends = limits(rows, band)
     factor = scale if mods is None else score(0.0, scale, rows, rows, mods)[1]
     slack = THRESHOLD / factor if THRESHOLD else None
-    ahead = 0 if blocks is None else blocks[3]  # of the next iteration: its copies wait for nothing then
+    ahead = 0 if blocks is None else named(blocks, 0)  # of the next iteration: its copies wait for nothing then
     for j in tl.range(count):  # the last tile first: the end of the keys and the diagonal cut only those that come first
         if blocks is None:
             n = (end - 1 - j) * BN
         else:
-            n = ahead * blocks[1] + j % (blocks[1] // BN) * BN
-            ahead = tl.load(blocks[0] + tl.minimum(j + 1, count - 1) // (blocks[1] // BN))
+            n = ahead * blocks[3] + j % (blocks[3] // BN) * BN
+            ahead = named(blocks, tl.minimum(j + 1, count - 1) // (blocks[3] // BN))
         s = tl.dot(qt, READ(k, places[0], n, BN, qt.shape[1]).T)
         values = None
         for index in tl.static_range(len(qv)):
@@ -121,9 +125,11 @@ def attend(qt, k, v, places, READ: tl.constexpr, rows, tiles, band, scale, mods,
             values = part if index == 0 else values
         columns = n + tl.arange(0, BN)
         s, _ = score(s, scale, rows, columns, mods)
-        mask = None if blocks is not None and blocks[2] else seen(rows, columns, band, ends)
+        mask = None if blocks is not None and blocks[4] else seen(rows, columns, band, ends)
         if mods is not None and mods[2] is not None:
             asked = mods[2](*mods[3], rows[:, None], columns[None, :], *mods[4])
+            if blocks is not None and blocks[2] is not None:
+                asked = asked | (j >= blocks[1] * (blocks[3] // BN))
             mask = asked if mask is None else mask & asked
         if mask is not None:
             s = tl.where(mask, s, -tl.inf)
