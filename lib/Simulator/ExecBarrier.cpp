@@ -59,6 +59,7 @@ void arriveNamed(Warp &w, const Instr &in, NamedBarrier &b, uint32_t id) {
   if (b.arrivedWarps >> w.id & 1 && w.cluster->checking(CheckStrict))
     report(w, "named-barrier",
            "the warp arrives twice at barrier " + std::to_string(id) + " before it has completed");
+  endLoads(w); // "prior memory accesses requested by this thread are performed", PTX ISA 9.7.13.1
   b.arrivedLanes[w.id] |= w.active;
   if ((b.arrivedLanes[w.id] & w.live) == w.live) {
     b.arrived += 32;
@@ -205,10 +206,12 @@ void fenceInitialised(Warp &w) {
   w.initialised.clear();
 }
 
-// sub: bit 0 mbarrier_init, bits 1-2 scope.
+// sub: bit 0 mbarrier_init, bits 1-2 scope, bit 3 sequentially consistent (membar: reads are performed).
 Step threadFence(Warp &w, const Instr &in) {
   if (in.sub & 1)
     fenceInitialised(w);
+  if (in.sub & 8)
+    endLoads(w);
   if (!w.clocks.empty()) {
     if (w.cluster->checking(CheckRaces))
       GlobalOrder::of(*w.cluster->grid).fence(w, Scope(in.sub >> 1 & 3));
@@ -298,11 +301,11 @@ void decodeFence(Decoder &d) {
   }
   if (d.take("mbarrier_init"))
     d.in.sub |= 1;
-  d.takeOneOf({"sc", "acq_rel", "acquire", "release"});
+  bool sequential = d.takeOneOf({"sc", "acq_rel", "acquire", "release"}) == 0;
   d.takeOneOf({"sync_restrict::shared::cluster", "sync_restrict::shared::cta"});
   Scope scope = takeScope(d);
   if (!proxyAsync)
-    d.in.sub |= uint32_t(scope) << 1;
+    d.in.sub |= uint32_t(scope) << 1 | (sequential ? 8 : 0);
   d.needOperands(0, 0);
   d.emit(proxyAsync ? proxyFence : proxyOther ? nothing : threadFence, 0, 4);
 }
@@ -316,7 +319,7 @@ void registerBarrier(DecodeTable &t) {
     if (d.has("proxy"))
       return decodeFence(d);
     int scope = d.takeOneOf({"cta", "gl", "sys"});
-    d.in.sub |= uint32_t(scope ? Scope::Gpu : Scope::Cta) << 1;
+    d.in.sub |= uint32_t(scope ? Scope::Gpu : Scope::Cta) << 1 | 8;
     d.emit(threadFence, 0, 4);
   };
   t["fence"] = decodeFence;

@@ -175,7 +175,10 @@ Step reduceAsync(Warp &w, const Instr &in) {
       return;
     if (p.cta != b.cta)
       report(w, "bad-mbarrier", "red.async: data and mbarrier lie in different CTAs", int(lane));
-    noteShared(w, p, bytes, Mode::Update, barrierStream(b, "red.async"), int(lane));
+    Actor a = barrierStream(b, "red.async");
+    a.async = false;
+    a.update = true;
+    noteShared(w, p, bytes, Mode::Update, a, int(lane));
     uint64_t value = bytes == 8 ? w.reg<uint64_t>(in.c)[lane] : w.reg<uint32_t>(in.c)[lane];
     uint64_t time = w.time + 200;
     queueCopy(w, lane, false, "red.async", time, [=] {

@@ -101,11 +101,14 @@ void noteTensor(Warp &w, Cta &cta, uint32_t lane, uint32_t column, uint32_t colu
     r.warp = uint16_t(w.id);
     r.globalCta = uint32_t(w.cta->linear);
     r.async = true;
+    r.byWarp = actor.id == w.actor;
+    r.warpEpoch = w.syncs;
     r.what = actor.what ? actor.what : "tcgen05";
     a.record = c.records.add(r);
   }
   a.clocks = clocks ? clocks : followsTensorFences(w) ? &w.tensorSeen : &w.clocks;
   a.seen = &a.clocks->seen;
+  a.ordinary = &w.clocks.seen;
   uint32_t offset = 4 * (lane * TensorMemory::Columns + column);
   AccessCheck check = mode == Mode::Write ? t.shadow->write(offset, 4 * columns, a, races)
                                           : t.shadow->read(offset, 4 * columns, a, races,
@@ -127,7 +130,7 @@ void noteTensor(Warp &w, Cta &cta, uint32_t lane, uint32_t column, uint32_t colu
              (check.conflict == Conflict::ReadWrite ? "read" : "write") + " by " + other.what +
              " of warp " + std::to_string(other.warp) + " at line " + std::to_string(other.line) +
              "; needed: commit and mbarrier wait (mma, cp) or wait::ld/st, and the tcgen05 fences "
-             "around the barrier");
+             "around the barrier, by all lanes (or bar.warp.sync)");
 }
 
 namespace {
@@ -302,6 +305,8 @@ Step fence(Warp &w, const Instr &in) {
     if (!w.clocks.empty()) {
       joinInto(w.clocks.tensor, w.clocks.seen);
       w.fenced = w.clocks;
+      w.cluster->records.tensorFenced(w.actor, w.active | ~w.live, w.syncs, w.clocks.seen);
+      nextEpoch(w, 0);
     }
   } else if (!w.clocks.empty()) {
     joinInto(w.tensorSeen.seen, w.clocks.tensor);

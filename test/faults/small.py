@@ -66,6 +66,9 @@ SMALL = [
     Fault("warp_ring", "proxy fence before the writes", move(r"fence\.proxy\.async", 0, before=r"st\.shared\.v4"), "missing-proxy-fence"),
     Fault("warp_ring", "all wait for the store, only one lane has one", both(
         drop(r"bar\.warp\.sync", 1), move(r"wait_group\.read", 0, after="RELEASED:")), "race"),
+    Fault("lone_warp", "slot loaded again without a proxy fence", drop(r"fence\.proxy\.async"), "missing-proxy-fence", checks="all,strict"),
+    Fault("warp_ring", "slot released before its loads have ended", move(r"add\.f32", 0, before=r"st\.shared\.v4", lines_with_it=4),
+          "missing-proxy-fence"),
     Fault("lone_warp", "elected lane loads over what the others read", drop(r"bar\.warp\.sync"), "race"),
     Fault("lone_warp", "elected lane waits for all", both(
         insert("\t@!%p1 bra GO;", r"mbarrier\.try_wait"), insert("GO:", r"ld\.shared\.v4")), "race"),
