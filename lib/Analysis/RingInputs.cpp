@@ -54,11 +54,13 @@ ArrayRef<Value> Inputs::sentTo(Operation *op) const {
 /// Adds `how` to the mark of a value; returns whether that changed it.
 bool Inputs::merge(Value value, const Mark &how) {
   auto [it, fresh] = marks.try_emplace(value, how);
+  Mark &mark = it->second;
+  bool counts = how.tile && how.unit <= 1, changed = counts > mark.counts;
+  mark.counts |= counts;
   if (fresh)
     return true;
-  Mark &mark = it->second;
-  bool changed = how.unit > mark.unit || how.mostTiles > mark.mostTiles || how.tile > mark.tile ||
-                 how.inner > mark.inner || how.extra > mark.extra;
+  changed |= how.unit > mark.unit || how.mostTiles > mark.mostTiles || how.tile > mark.tile ||
+             how.inner > mark.inner || how.extra > mark.extra;
   mark.unit = std::max(mark.unit, how.unit);
   mark.mostTiles = std::max(mark.mostTiles, how.mostTiles);
   mark.tile |= how.tile;
@@ -296,7 +298,9 @@ void Inputs::analyze(Operation *root, llvm::function_ref<bool(Operation *)> isRi
     }
     if (how.tile) {
       for (int64_t trips = 0; trips <= how.mostTiles; ++trips)
-        values.insert(trips * unit);
+        values.insert(how.counts ? trips : trips * unit);
+      if (how.counts && unit > 1) // a share of the tiles as well: at its first trip, and one more tile
+        values.insert({unit, unit + 1});
     } else if (how.inner && (leaf.decidesWhile || !value.getType().isInteger(1))) {
       values.insert({0, unit, 2 * unit});
       for (int64_t depth : how.depths)

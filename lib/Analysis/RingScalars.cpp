@@ -73,9 +73,7 @@ bool rings::isScalarOp(Operation *op) {
              arith::IndexCastUIOp, arith::CmpIOp, arith::SelectOp>(op);
 }
 
-std::optional<int64_t> rings::evaluateScalar(Operation *op, ArrayRef<int64_t> v) {
-  if (!isScalarOp(op))
-    return std::nullopt;
+int64_t rings::evaluateScalar(Operation *op, ArrayRef<int64_t> v) {
   unsigned width = widthOf(op->getOperand(0).getType());
   auto u = [&](unsigned index) { return zeroExtend(v[index], width); };
   auto shift = [&](auto value) { return u(1) < width ? value : decltype(value)(0); };

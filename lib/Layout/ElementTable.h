@@ -18,15 +18,27 @@ struct ElementTable {
   unsigned registers = 0, warps = 0;
   std::vector<int64_t> values;
 
-  /// value(index) for every place.
+  /// value(index) for every place. An index is what the register gives and what the thread gives,
+  /// joined by XOR within the core and added above it.
   template <typename Fn> ElementTable(const RegisterLayout &layout, Fn &&value) {
     registers = layout.registersPerThread();
     warps = layout.warps();
     values.reserve(size_t(registers) * 32 * warps);
+    std::vector<Index> ofRegisters;
+    for (unsigned reg = 0; reg < registers; ++reg)
+      ofRegisters.push_back(layout.indexOf(reg, 0, 0));
+    Index index(layout.rank(), 0);
     for (unsigned warp = 0; warp < warps; ++warp)
-      for (unsigned lane = 0; lane < 32; ++lane)
-        for (unsigned reg = 0; reg < registers; ++reg)
-          values.push_back(value(layout.indexOf(reg, lane, warp)));
+      for (unsigned lane = 0; lane < 32; ++lane) {
+        Index ofThread = layout.indexOf(0, lane, warp);
+        for (const Index &ofRegister : ofRegisters) {
+          for (unsigned dim = 0; dim < layout.rank(); ++dim) {
+            int64_t core = layout.coreExtent(dim) - 1, a = ofRegister[dim], b = ofThread[dim];
+            index[dim] = ((a ^ b) & core) + (a & ~core) + (b & ~core);
+          }
+          values.push_back(value(index));
+        }
+      }
   }
   explicit ElementTable(const RegisterLayout &layout)
       : ElementTable(layout, [&](const Index &index) { return layout.flatten(index); }) {}

@@ -153,4 +153,21 @@ Expected<SmallVector<unsigned, 16>> broadcastPlan(const RegisterLayout &source,
       "the slice of the result's layout first");
 }
 
+Expected<SmallVector<unsigned, 16>> foldPlan(const RegisterLayout &source,
+                                             const RegisterLayout &result) {
+  if (source.rank() != 2 || result.rank() != 2 || source.shape()[0] != result.shape()[0] ||
+      source.shape()[1] % result.shape()[1] || source.warps() != result.warps())
+    return makeError("fold: the source is " + listText(source.shape()) + " on " +
+                     Twine(source.warps()) + " warps and the result " + listText(result.shape()) +
+                     " on " + Twine(result.warps()) +
+                     "; needs the same rows and warps, and columns that divide the source's");
+  ElementTable wanted(source, [&](const Index &index) {
+    return result.flatten({index[0], index[1] % result.shape()[1]});
+  });
+  if (auto registers = matchInThread(ElementTable(result), wanted))
+    return std::move(*registers);
+  return makeError("fold: expected a result whose columns repeat in each thread's registers, found " +
+                   Twine(result.shape()[1]) + " columns");
+}
+
 } // namespace tileloom::layout

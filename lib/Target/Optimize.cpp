@@ -7,6 +7,7 @@
 //
 //===--------------------------------------------------------------------------------------===//
 
+#include "ExtractPlacement.h"
 #include "LoopHints.h"
 #include "tileloom/Target/FatalErrors.h"
 #include "tileloom/Target/LLVMBackend.h"
@@ -85,6 +86,7 @@ mlir::LogicalResult optimizeLLVM(mlir::ModuleOp source, llvm::Module &module,
   std::string error;
   if (!runCatchingFatalErrors([&] { runPipeline(module, machine, options); }, error))
     return source.emitError("LLVM could not optimise the module: ") << error;
+  placeExtracts(module);
   return mlir::success();
 }
 

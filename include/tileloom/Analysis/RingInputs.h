@@ -65,6 +65,7 @@ private:
     double unit = 1; ///< what a leaf has to grow by for one more trip; below one behind a multiplication
     int64_t mostTiles = 3;
     bool tile = false, inner = false, extra = false;
+    bool counts = false; ///< is a number of tiles itself, not only what one comes of by division
     llvm::SmallVector<int64_t, 2> depths;
   };
   llvm::DenseMap<mlir::Value, Mark> marks;
@@ -80,11 +81,10 @@ private:
   void addLeaf(mlir::Value value, llvm::StringMap<int32_t> &functions);
 };
 
-/// The result of an integer operation on known operands (sign-extended to 64 bits), or nothing if
-/// the operation is not one of arith that this knows.
-std::optional<int64_t> evaluateScalar(mlir::Operation *op, llvm::ArrayRef<int64_t> operands);
+/// The result of an isScalarOp on known operands, sign-extended to 64 bits.
+int64_t evaluateScalar(mlir::Operation *op, llvm::ArrayRef<int64_t> operands);
 
-/// Whether evaluateScalar knows the operation.
+/// Whether it is an integer operation of arith that evaluateScalar knows.
 bool isScalarOp(mlir::Operation *op);
 
 /// Launch indices, constants and the like, whose value does not have to be tried: that of one CTA,
