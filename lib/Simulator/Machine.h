@@ -182,6 +182,11 @@ struct NamedBarrier {
   std::vector<uint32_t> arrivedLanes; // by warp, of an arrival that is not complete
   uint32_t arrivedWarps = 0;
   Clocks clocks, done;
+  // Who arrived for the current completion, and for the last one: warp, its epoch then, line.
+  struct Arrival {
+    uint32_t warp, epoch, line;
+  };
+  std::vector<Arrival> arrivals, lastArrivals;
   uint32_t reduction = 0; // popc / and / or so far
   uint32_t result = 0;
   uint64_t time = 0, doneTime = 0;

@@ -31,8 +31,9 @@ def fp32(bits):
 class Array:
     """An argument in memory. `element` says what its bits mean; `wanted`: the expected contents (floats), of outputs."""
 
-    def __init__(self, data, element, wanted=None, tolerance=0.0):
+    def __init__(self, data, element, wanted=None, tolerance=0.0, described=None):
         self.data, self.element, self.wanted, self.tolerance = data, element, wanted, tolerance
+        self.described = described  # (shape, strides) that the kernel sees, if they are not the array's own
 
     def error(self, found):
         """Relative error in the maximum norm; NaN counts as infinite."""

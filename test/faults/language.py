@@ -33,18 +33,17 @@ def bits(array):
 
 
 def whole(value, arrays):
-    """The array (of those given) that an argument lies in, shaped as the kernel sees it."""
+    """(the array, of those given, that an argument lies in, its shape and strides if it cannot be reshaped)"""
     if isinstance(value, sim.Described):
         address, shape, steps = value.address, value.shape, value.strides
     else:
         address, shape = value.ctypes.data, value.shape
         steps = tuple(step // value.itemsize for step in value.strides)
     dense = tuple(int(np.prod(shape[i + 1:])) for i in range(len(shape)))
-    assert all(a == b or n == 1 for a, b, n in zip(steps, dense, shape)), "only contiguous tensors can be recorded"
-    for array in arrays:
-        if array.ctypes.data == address and array.size == int(np.prod(shape)):
-            return array.reshape(shape)
-    return value.array if isinstance(value, sim.Described) else value
+    array = next((one for one in arrays if one.ctypes.data == address), value.array if isinstance(value, sim.Described) else value)
+    if array.size == int(np.prod(shape)) and all(a == b or n == 1 for a, b, n in zip(steps, dense, shape)):
+        return array.reshape(shape), None
+    return array, (shape, steps)
 
 
 def by_language(name, target, problem, Array, Kernel):
@@ -58,9 +57,9 @@ def by_language(name, target, problem, Array, Kernel):
             if not isinstance(value, sim.Described) and not isinstance(value, np.ndarray):
                 arguments.append(value)
                 continue
-            array = whole(value, arrays)
-            pair = wanted.get(array.ctypes.data)
-            arguments.append(Array(bits(array).copy(), spec["element"], *((pair[0].reshape(array.shape), pair[1]) if pair else ())))
+            array, described = whole(value, arrays)
+            given, tolerance = wanted.get(array.ctypes.data, (None, 0.0))
+            arguments.append(Array(bits(array).copy(), spec["element"], None if given is None else given.reshape(array.shape), tolerance, described))
         recipe = {**recipe, "launch": dict(recipe["launch"])}
         grid = recipe["launch"]["grid"]
         if grid.get("persistent"):
