@@ -1,7 +1,7 @@
 //===- ExecCpAsync.cpp - cp.async and st.async ----------------------------===//
 //
 // Non-bulk copies from global to shared memory (PTX ISA 9.7.9.25.3), their arrival on an mbarrier,
-// and stores to another CTA that complete on one (9.7.9.12). All belong to the generic proxy.
+// and stores to another CTA that complete on one (9.7.9.12, 9.7.13.7). All belong to the generic proxy.
 //
 //===----------------------------------------------------------------------===//
 #include "Bulk.h"

@@ -297,10 +297,10 @@ KERNELS = {
     "gemm_tcgen05_mxf8": by_compiler("gemm_tcgen05_mxf8", "sm_100a", lambda r: gemm_mxf8(r, 1, 3, 2)),
     "attention_tcgen05": by_compiler("attention_tcgen05", "sm_100a", lambda r: attention_tcgen05(r, 1, 2, 2)),
     "gemm_fp8_rows": by_language("gemm_fp8_rows", "sm_90a", steps_of_gemm(
-        "e4m3", "sm_90a", 128, 768, 256, ["scale_a", "scale_b"], BM=128, BN=64, schedule={"use": "pingpong"}), Array, Kernel),
-    "gemm_bias": by_language("gemm_bias", "sm_90a", steps_of_gemm("bf16", "sm_90a", 192, 512, 128, ["bias"], BM=64, BN=64), Array, Kernel),
+        "e4m3", "sm_90a", 128, 768, 640, ["scale_a", "scale_b"], BM=128, BN=64, schedule={"use": "pingpong"}), Array, Kernel),
+    "gemm_bias": by_language("gemm_bias", "sm_90a", steps_of_gemm("bf16", "sm_90a", 192, 512, 256, ["bias"], BM=64, BN=64), Array, Kernel),
     "gemm_residual_tcgen05": by_language("gemm_residual_tcgen05", "sm_100a", steps_of_gemm(
-        "bf16", "sm_100a", 128, 1024, 128, ["residual"], BM=128, BN=128), Array, Kernel),
+        "bf16", "sm_100a", 128, 1024, 320, ["residual"], BM=128, BN=128), Array, Kernel),
     "block_sum": by_hand("block_sum", block_sum, grid={"x": 4}, threads=256),
     "cp_async_ring": by_hand("cp_async_ring", scaled_copy, threads=64),
     "bulk_copy": by_hand("bulk_copy", scaled_copy, threads=128),
