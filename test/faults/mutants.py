@@ -16,10 +16,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-import numpy as np  # noqa: E402
-
-import kernels  # noqa: E402
-from language import by_language  # noqa: E402
+from library import LIBRARY, load  # noqa: E402
 from simulate import simulate  # noqa: E402
 
 # Statements that are left out one by one.
@@ -124,57 +121,8 @@ def mutants(ptx):
                 yield i + 1, kind, "\n".join(lines[:i] + [line] + lines[i + 1:])
 
 
-def library_programs():
-    """Programs of tileloom.kernels: (name, target, problem); what a correct run gives is what is wanted."""
-    import ml_dtypes
-    from tileloom import kernels as library
-    bf16 = ml_dtypes.bfloat16
-
-    def values(rng, *shape):
-        return rng.standard_normal(shape).astype(bf16)
-
-    def grouped(target):
-        def problem(rng):
-            a, b, out = values(rng, 3, 256, 128), values(rng, 3, 128, 128), np.zeros((3, 256, 128), bf16)
-            counts = np.array([200, 0, 256], np.int32)
-            return lambda: library.grouped_gemm_masked(a, b, counts, out, BM=128, BN=64, BK=64, target=target), [a, b, counts, out], {}
-        return problem
-
-    def decode(rng):
-        q, k, v = values(rng, 2, 1, 8, 64), values(rng, 8, 64, 2, 64), values(rng, 8, 64, 2, 64)
-        table = rng.permutation(8).astype(np.int32).reshape(2, 4)
-        lengths, out = np.array([200, 131], np.int32), np.zeros((2, 1, 8, 64), bf16)
-        return (lambda: library.attention_kvcache(q, k, v, out, cache_seqlens=lengths, page_table=table, num_splits=1), [q, k, v, table, lengths, out], {})
-
-    def softmax(rng):
-        x, out = rng.standard_normal((9, 500)).astype(np.float32), np.zeros((9, 500), np.float32)
-        return lambda: library.softmax(x, out), [x, out], {}
-
-    yield "grouped_gemm", "sm_90a", grouped("sm_90a")
-    yield "grouped_gemm_sm_100a", "sm_100a", grouped("sm_100a")
-    yield "paged_decode", "sm_90a", decode
-    yield "softmax", "sm_90a", softmax
-
-
-LIBRARY = {name: (target, problem) for name, target, problem in library_programs()}
 OF_SUITE = ["gemm_pingpong", "gemm_multicast", "gemm_small_m", "gemm_bias", "gemm_fp8_rows", "attention_d128", "gemm_fp8_block_128x128", "gemm_tcgen05", "gemm_tcgen05_pair",
             "gemm_tcgen05_mxf8", "gemm_residual_tcgen05", "attention_tcgen05"]
-
-
-def load(name):
-    if name not in LIBRARY:
-        return kernels.load(name)
-    kernel = by_language(name, *LIBRARY[name], kernels.Array, kernels.Kernel)()
-    outputs = {}
-    kinds, text = simulate(kernel, outputs=outputs)
-    assert not kinds, text
-    for i, data in outputs.items():
-        argument = kernel.arguments[i]
-        if not np.array_equal(data, argument.data):
-            argument.wanted = kernels.fp32(data) if argument.element == "bf16" else data
-            argument.wanted = argument.wanted.astype(np.float64)
-            argument.tolerance = 1e-6
-    return kernel
 
 
 def main():
