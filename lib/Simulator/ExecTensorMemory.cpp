@@ -10,6 +10,8 @@
 #include "Tensor.h"
 #include "tileloom/Simulator/Fragments.h"
 
+#include <algorithm>
+
 namespace tileloom {
 namespace sim {
 
@@ -78,12 +80,31 @@ Actor tensorStream(Warp &w, const char *what) {
   return a;
 }
 
+/// The warp's own ld and st are asynchronous: what it does next with the same columns is not ordered behind
+/// them without a wait (PTX ISA 9.7.16.6.4.2).
+static void needTensorWait(Warp &w, Cta &cta, uint32_t lane, uint32_t column, uint32_t columns, Mode mode, const char *what) {
+  if (&cta != w.cta || lane / 32 != w.id % 4 || !w.cluster->checking(CheckInFlight))
+    return;
+  for (Warp::TensorAccess &p : w.tensorPending) {
+    if (column >= p.end || column + columns <= p.begin || (!p.store && mode == Mode::Read))
+      continue;
+    report(w, "missing-tcgen05-wait",
+           std::string(what) + (mode == Mode::Write ? " writes " : " reads ") + "columns from " + std::to_string(column) +
+               " of tensor memory, while the tcgen05." + (p.store ? "st" : "ld") + " at line " + std::to_string(p.line) +
+               " has not been waited for (tcgen05.wait::" + (p.store ? "st)" : "ld)"));
+    w.tensorPending.clear(); // once is enough
+    return;
+  }
+}
+
 void noteTensor(Warp &w, Cta &cta, uint32_t lane, uint32_t column, uint32_t columns, Mode mode,
                 const Actor &actor, const Clocks *clocks) {
   TensorMemory &t = tensorOf(cta);
   if (!t.shadow)
     return;
   Cluster &c = *w.cluster;
+  if (!w.tensorPending.empty())
+    needTensorWait(w, cta, lane, column, columns, mode, actor.what ? actor.what : "this access");
   bool races = c.checking(CheckRaces);
   Access a;
   a.actor = actor.id;
@@ -267,6 +288,8 @@ Step loadStore(Warp &w, const Instr &in) {
                uint32_t(touched[k - 1] - touched[i] + 1), store ? Mode::Write : Mode::Read, actor);
     i = k;
   }
+  if (m.shadow)
+    w.tensorPending.push_back({column0, column0 + last + 1, in.line, store});
   if (store) {
     w.tensorStores = true;
   } else if (!w.inFlight.empty()) {
@@ -283,6 +306,10 @@ Step loadStore(Warp &w, const Instr &in) {
 }
 
 Step wait(Warp &w, const Instr &in) {
+  bool stores = in.sub;
+  w.tensorPending.erase(std::remove_if(w.tensorPending.begin(), w.tensorPending.end(),
+                                       [&](const Warp::TensorAccess &p) { return p.store == stores; }),
+                        w.tensorPending.end());
   if (in.sub) {
     w.tensorStores = false;
   } else {

@@ -160,6 +160,12 @@ struct Warp {
   Clocks tensorSeen;                    // what tcgen05.fence::after_thread_sync has made visible
   std::vector<uint32_t> tensorLoadRegs; // registers of tcgen05.ld that have not been waited for
   bool tensorStores = false;
+  // Columns of tcgen05.ld and st that have not been waited for.
+  struct TensorAccess {
+    uint32_t begin, end, line;
+    bool store;
+  };
+  std::vector<TensorAccess> tensorPending;
   uint32_t maxRegisters = 0;
   std::vector<const Instr *> registerChanges; // the setmaxnregs that it has executed
   uint64_t clusterToken = 0;

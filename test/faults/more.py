@@ -76,6 +76,8 @@ MORE = [
     Fault(TC_ATTENTION, "one lane releases the rescaled output of all", drop(behind(WARP_SYNC, behind(BEFORE, r"tcgen05\.st.*x32"))), "tensor-race"),
     Fault(TC_ATTENTION, "fence of the probabilities before they are stored", move(behind(BEFORE, r"tcgen05\.st.*x16"), 0, before=r"tcgen05\.st.*x16"),
           "tensor-race"),
+    Fault(TC_ATTENTION, "rescaled output stored before it has been loaded", move(behind(r"tcgen05\.wait::ld", r"tcgen05\.ld.*x32"), 0, after=behind(
+        r"tcgen05\.st.*x32", r"tcgen05\.ld.*x32")), "missing-tcgen05-wait", "register-in-flight"),
     Fault(TC_ATTENTION, "tensor memory freed without the last barrier", drop(ahead(r"bar\.sync\s+0;", r"tcgen05\.dealloc")), "tensor-race",
           "tensor-bounds"),
     Fault(TC, "tensor memory freed by another warp, without the last barrier", both(

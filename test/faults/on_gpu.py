@@ -42,7 +42,7 @@ def child(folder, case, kernel_name, repeat, pipe):
         ptx = file.read()
     with open(os.path.join(folder, case + ".json")) as file:
         recipe = json.load(file)
-    view = {"bf16": torch.bfloat16, "e4m3": torch.float8_e4m3fn}
+    view = {"bf16": torch.bfloat16, "e4m3": torch.float8_e4m3fn, "e5m2": torch.float8_e5m2}
     try:
         kernel = Kernel.load(ptx, recipe)
     except Exception as error:
