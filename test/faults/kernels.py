@@ -293,8 +293,8 @@ KERNELS = {
     "attention_d128": by_compiler("attention_d128", "sm_90a", lambda r: attention(r, 1, 384, 1)),
     "gemm_fp8_block_128x128": by_compiler("gemm_fp8_block_128x128", "sm_90a", lambda r: gemm_fp8(r, 128, 256, 5, (1, 2))),
     "gemm_tcgen05": by_compiler("gemm_tcgen05", "sm_100a", lambda r: gemm(r, 128, 1024, 64 * 2, 1, 4, 2)),
-    "gemm_tcgen05_pair": by_compiler("gemm_tcgen05_pair", "sm_100a", lambda r: gemm(r, 256, 768, 64 * 2, 1, 3, 2), 2),
-    "gemm_tcgen05_mxf8": by_compiler("gemm_tcgen05_mxf8", "sm_100a", lambda r: gemm_mxf8(r, 1, 3, 2)),
+    "gemm_tcgen05_pair": by_compiler("gemm_tcgen05_pair", "sm_100a", lambda r: gemm(r, 256, 1024, 64 * 3, 1, 4, 3), 2),
+    "gemm_tcgen05_mxf8": by_compiler("gemm_tcgen05_mxf8", "sm_100a", lambda r: gemm_mxf8(r, 1, 4, 3)),
     "attention_tcgen05": by_compiler("attention_tcgen05", "sm_100a", lambda r: attention_tcgen05(r, 1, 2, 2)),
     "gemm_fp8_rows": by_language("gemm_fp8_rows", "sm_90a", steps_of_gemm(
         "e4m3", "sm_90a", 128, 768, 640, ["scale_a", "scale_b"], BM=128, BN=64, schedule={"use": "pingpong"}), Array, Kernel),
