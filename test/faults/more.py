@@ -92,6 +92,8 @@ MORE = [
     Fault(PINGPONG, "two lanes load", by_lane(ahead(r"elect\.sync", LOAD), "lt", 2), "mbarrier", "transaction-count"),
     Fault(PINGPONG, "one barrier for the turn and for the staged tile", swap(ahead(r"bar\.sync", STORE), r"%r\d+,", "14,", every=True),
           "named-barrier", "deadlock", "race"),
+    Fault(PINGPONG, "both consumers stage by one barrier", swap(ahead(r"bar\.sync", STORE), r"%r\d+,", "13,"), "named-barrier", "race"),
+    Fault(PINGPONG, "both consumers write behind one barrier", swap(ahead(r"bar\.sync", r"stmatrix"), r"%r\d+,", "13,"), "named-barrier", "race"),
     Fault(PINGPONG, "rows of A past the end", beyond(loads(0), 2), "wrong-result"),
     Fault(PINGPONG, "tile stored past the end", beyond(STORE, 2), "wrong-result"),
     Fault(PINGPONG, "registers not a multiple of eight", number(r"setmaxnreg\.inc", lambda n: n - 4), "setmaxnreg", "refused"),
