@@ -260,7 +260,7 @@ static void reportConflict(Warp &w, const AccessCheck &check, const SharedPlace 
     kind = "missing-proxy-fence";
     text = me + " overwrites " + at + " through the asynchronous proxy; " + other +
            " may still be under way: what released it does not wait for loads (needed: fence.proxy.async "
-           "behind the read, or a use of its result)";
+           "between the read and the release)";
     break;
   case Conflict::Layout:
     kind = "swizzle-mismatch";

@@ -226,11 +226,11 @@ void fenceInitialised(Warp &w) {
   w.initialised.clear();
 }
 
-// sub: bit 0 mbarrier_init, bits 1-2 scope, bit 3 sequentially consistent (membar: reads are performed).
+// sub: bit 0 mbarrier_init, bits 1-2 scope.
 Step threadFence(Warp &w, const Instr &in) {
   if (in.sub & 1)
     fenceInitialised(w);
-  if (in.sub & 8)
+  else
     endLoads(w);
   if (!w.clocks.empty()) {
     if (w.cluster->checking(CheckRaces))
@@ -321,11 +321,11 @@ void decodeFence(Decoder &d) {
   }
   if (d.take("mbarrier_init"))
     d.in.sub |= 1;
-  bool sequential = d.takeOneOf({"sc", "acq_rel", "acquire", "release"}) == 0;
+  d.takeOneOf({"sc", "acq_rel", "acquire", "release"});
   d.takeOneOf({"sync_restrict::shared::cluster", "sync_restrict::shared::cta"});
   Scope scope = takeScope(d);
   if (!proxyAsync)
-    d.in.sub |= uint32_t(scope) << 1 | (sequential ? 8 : 0);
+    d.in.sub |= uint32_t(scope) << 1;
   d.needOperands(0, 0);
   d.emit(proxyAsync ? proxyFence : proxyOther ? nothing : threadFence, 0, 4);
 }
@@ -339,7 +339,7 @@ void registerBarrier(DecodeTable &t) {
     if (d.has("proxy"))
       return decodeFence(d);
     int scope = d.takeOneOf({"cta", "gl", "sys"});
-    d.in.sub |= uint32_t(scope ? Scope::Gpu : Scope::Cta) << 1 | 8;
+    d.in.sub |= uint32_t(scope ? Scope::Gpu : Scope::Cta) << 1;
     d.emit(threadFence, 0, 4);
   };
   t["fence"] = decodeFence;

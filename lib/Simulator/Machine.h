@@ -129,11 +129,11 @@ struct Warp {
   // The access record of the running instruction: its lanes share one.
   const Instr *recordInstr = nullptr;
   uint32_t recordEpoch = 0, recordActor = 0, recordId = 0, recordSyncs = 0;
-  // Loads from shared memory whose results have not been used (Loads.cpp): the load that gives each
-  // register, counted from 1, and the records of those from firstLoad on (0: it has ended).
+  // Loads from shared memory that may be under way (Loads.cpp): the youngest that each register depends
+  // on, counted from 1, and the records of those from firstLoad on.
   uint32_t readRecord = 0; // of the running instruction
   std::vector<uint32_t> loadOf, loads;
-  uint32_t firstLoad = 1, loadsUnderWay = 0;
+  uint32_t firstLoad = 1;
 
   // Asynchronous state.
   uint64_t wgmmaIssued = 0, wgmmaCommits = 0;
@@ -318,10 +318,10 @@ inline bool followsTensorFences(const Warp &w) {
 
 std::unique_ptr<Cluster> makeCluster(Grid &grid, uint64_t linear);
 
-/// Loads.cpp: an instruction that has read shared memory by ordinary loads; one that uses or overwrites
-/// registers while loads are under way; one that waits for all of them.
+/// Loads.cpp: an instruction that has read shared memory by ordinary loads; any other one while loads are
+/// under way; one that waits for all of them.
 void noteLoad(Warp &w, const Instr &in);
-void endLoadsOf(Warp &w, const Instr &in);
+void useLoads(Warp &w, const Instr &in);
 void endLoads(Warp &w);
 
 enum class RunStatus : uint8_t { Done, Stalled, Failed };

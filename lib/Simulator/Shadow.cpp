@@ -158,7 +158,7 @@ bool SharedShadow::proxied(uint32_t record, uint32_t lanes, const Access &access
 }
 
 /// A copy of the asynchronous proxy over an ordinary read: a proxy fence orders them (PTX ISA 8.9.5). Without
-/// one, an arrival does not wait for a load; that the reader has its result is enough, unless strict.
+/// one, an arrival does not wait for a load; that the reader has waited for it is enough, unless strict.
 bool SharedShadow::readEnded(uint32_t record, uint32_t lanes, const Access &access) const {
   const AccessRecord &r = table[record];
   if (r.async || !access.async || proxied(record, lanes, access))

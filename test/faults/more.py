@@ -61,7 +61,7 @@ def freed_by_warp(warp):
 
 
 MORE = [
-    # Slots that ordinary loads read and TMA refills. Where results are used before the release, only the letter of PTX asks for the fence.
+    # Slots that ordinary loads read and TMA refills. Where wgmma.fence waits for the loads, only the letter of PTX asks for the fence.
     unfenced("gemm_fp8_rows", "factors released without a proxy fence"),
     unfenced("gemm_bias", "bias released without a proxy fence"),
     unfenced("gemm_residual_tcgen05", "residual released without a proxy fence"),

@@ -22,6 +22,7 @@ from simulate import simulate  # noqa: E402
 # Statements that are left out one by one.
 SYNCHRONISATION = (r"bar\.|barrier\.|mbarrier\.(init|arrive)|fence\.|membar|wgmma\.(fence|commit|wait)|tcgen05\.(fence|commit|wait|dealloc|relinquish|alloc)|"
                    r"cp\.async\.(bulk\.)?(commit|wait)_group|cp\.async\.mbarrier|setmaxnreg|cp\.async\.bulk\.|cp\.reduce")
+ACCESS = r"ld\.shared|st\.shared|stmatrix|ldmatrix|tcgen05\.(ld|st|mma|cp)|wgmma"
 BARRIER = r"mbarrier\.(arrive|try_wait)|tcgen05\.commit"
 ELECT = r"elect\.sync"
 
@@ -109,6 +110,21 @@ def changes(line):
         yield "coordinates swapped", re.sub(r"\{(%r\d+), (%r\d+)", r"{\2, \1", line)
 
 
+def swapped(lines, i):
+    """The synchronising statement before the last access or synchronisation that precedes it in its block; None if there is none."""
+    if not re.match(rf"\s*(@!?%p\d+\s+)?({SYNCHRONISATION})", lines[i]):
+        return None
+    for j in range(i - 1, 0, -1):
+        text = lines[j].strip()
+        if text.startswith("$") or re.search(r"\bbra\b", text):
+            return None
+        if text.split(".")[:2] == lines[i].strip().split(".")[:2]:
+            return None  # two of the same
+        if re.match(rf"(@!?%p\d+\s+)?({SYNCHRONISATION}|{ACCESS})", text) or "mma_async" in text:
+            return "\n".join(lines[:j] + [lines[i]] + lines[j:i] + lines[i + 1:])
+    return None
+
+
 def mutants(ptx):
     """(line number, kind, PTX)"""
     lines = ptx.split("\n")
@@ -119,10 +135,22 @@ def mutants(ptx):
             if line and line not in seen:
                 seen.add(line)
                 yield i + 1, kind, "\n".join(lines[:i] + [line] + lines[i + 1:])
+        text = swapped(lines, i)
+        if text:
+            yield i + 1, "before the statement before", text
 
 
 OF_SUITE = ["gemm_pingpong", "gemm_multicast", "gemm_small_m", "gemm_bias", "gemm_fp8_rows", "attention_d128", "gemm_fp8_block_128x128", "gemm_tcgen05", "gemm_tcgen05_pair",
             "gemm_tcgen05_mxf8", "gemm_residual_tcgen05", "attention_tcgen05"]
+
+
+def table(path):
+    with open(path) as file:
+        rows = [json.loads(line) for line in file]
+    print("| program | mutants | finding | result alone | strict alone | not found |\n|---|---|---|---|---|---|")
+    for name in [*dict.fromkeys(row["kernel"] for row in rows), ""]:
+        own = [row["how"] for row in rows if not name or row["kernel"] == name]
+        print(f"| {name or 'all'} | {len(own)} | " + " | ".join(str(own.count(how)) for how in ("finding", "result", "strict", "not found")) + " |")
 
 
 def main():
@@ -131,12 +159,15 @@ def main():
     parser.add_argument("--kind", default="", help="changes that match")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--json", help="add the outcomes here")
+    parser.add_argument("--table", metavar="JSON", help="print the outcomes of earlier runs as a table, and do nothing else")
     options = parser.parse_args()
+    if options.table:
+        return table(options.table)
     for name in [*OF_SUITE, *LIBRARY]:
         if not re.search(options.only, name):
             continue
         kernel, rows, counts = load(name), [], collections.Counter()
-        source = kernel.ptx.split("\n")
+        source, strict = kernel.ptx.split("\n"), simulate(kernel, checks="all,strict")[0]
         for line, kind, ptx in mutants(kernel.ptx):
             if not re.search(options.kind, kind):
                 continue
@@ -146,9 +177,11 @@ def main():
                 if found:
                     break
             how = "not found" if not found else "result" if found == {"wrong-result"} else "finding"
+            if not found and simulate(kernel, ptx, checks="all,strict")[0] - strict:
+                how = "strict"
             counts[how] += 1
-            rows.append({"kernel": name, "line": line, "kind": kind, "found": sorted(found), "seed": seed})
-            if how == "not found":
+            rows.append({"kernel": name, "line": line, "kind": kind, "how": how, "found": sorted(found), "seed": seed})
+            if not found:
                 print(f"{name}:{line}: {kind}: {source[line - 1].strip()[:100]}", flush=True)
         print(f"{name}: {sum(counts.values())} mutants: {dict(counts)}", flush=True)
         if options.json:

@@ -242,13 +242,14 @@ TEST(Tma, CopiesOverWhatALoadMayStillRead) {
                    "V: mbarrier.try_wait.parity.shared.b64 %p1, [smem+2048], 1; @!%p1 bra V;\n" + used,
                s);
   };
-  for (const char *between : {"", "mov.b32 %r4, %r3;\n", "fence.acq_rel.cta;\n", "fence.proxy.async.global;\n",
+  for (const char *between : {"", "mov.b32 %r4, %r3;\n", "add.s32 %r4, %r3, 1;\n", "fence.proxy.async.global;\n",
                               "@%p9 bra F; fence.proxy.async.shared::cta;\nF:\n"}) {
     Outcome o = again(between);
     EXPECT_TRUE(o.has("missing-proxy-fence")) << between << o.text();
   }
-  for (const char *between : {"fence.proxy.async.shared::cta;\n", "fence.proxy.async;\n", "add.s32 %r4, %r3, 1;\n",
-                              "mov.b32 %r4, %r3; add.s32 %r4, %r4, 1;\n", "bar.sync 0;\n", "membar.cta;\n", "fence.sc.cta;\n",
+  for (const char *between : {"fence.proxy.async.shared::cta;\n", "fence.proxy.async;\n", "fence.acq_rel.cta;\n",
+                              "add.s32 %r4, %r3, 1; mul.wide.u32 %rd7, %t, 4; add.s64 %rd7, %out, %rd7; st.global.u32 [%rd7+1024], %r4;\n",
+                              "setp.eq.s32 %p2, %r3, 77; @%p2 trap;\n", "bar.sync 0;\n", "membar.cta;\n", "fence.sc.cta;\n",
                               "bar.warp.sync -1; @%p9 bra F; fence.proxy.async.shared::cta;\nF:\n"}) {
     Outcome o = again(between);
     EXPECT_TRUE(o.found.empty()) << between << o.text();
