@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Every small change of one statement that concerns synchronisation, one at a time, in several programs: what does the simulator not find?
 
-    test/faults/mutants.py [--only KERNEL] [--kind REGEX] [--seeds 3] [--json FILE] [--markdown FILE]
+    test/faults/mutants.py [--only KERNEL] [--kind REGEX] [--seeds 3] [--json FILE] [--table FILE]
 
 Prints each mutant that has the right result and no finding in any schedule; docs/simulator-mutants.md says why those are harmless. Beside the
 kernels of the seeded-fault suite there are programs of the library that have what those lack.
