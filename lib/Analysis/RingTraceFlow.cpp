@@ -73,11 +73,11 @@ bool Tracer::runBlock(Block &block) {
   auto it = program.relevant.find(&block);
   if (it == program.relevant.end())
     return true;
-  for (Relevant step : it->second) {
+  for (const Relevant &step : it->second) {
     if (!tick())
       return false;
     if (step.scalar)
-      compute(step.op);
+      compute(step.op, step.scalar);
     else if (!execute(step.op))
       return false;
   }
@@ -117,11 +117,11 @@ std::optional<SlotScalars::key_type> Tracer::slotScalar(Operation *op, Value ind
                                at.value_or(0));
 }
 
-void Tracer::compute(Operation *op) {
+void Tracer::compute(Operation *op, ScalarOp scalar) {
   SmallVector<int64_t, 4> operands;
   for (Value operand : op->getOperands())
     operands.push_back(lookup(operand).value_or(0));
-  env[op->getResult(0)] = evaluateScalar(op, operands);
+  env[op->getResult(0)] = scalar.evaluate(operands);
 }
 
 void Tracer::executeScalar(Operation *op) {

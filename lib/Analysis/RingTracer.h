@@ -80,7 +80,7 @@ private:
   /// Checks that what loses its last name at the end of a block has been released.
   bool leave(mlir::Block &block);
   /// Integer arithmetic.
-  void compute(mlir::Operation *scalar);
+  void compute(mlir::Operation *op, ScalarOp scalar);
   /// Scalars in slots, and values that the valuation chooses.
   void executeScalar(mlir::Operation *op);
   void assign(mlir::ValueRange to, mlir::ValueRange from);

@@ -32,7 +32,7 @@ static constexpr llvm::StringLiteral ownPipeline =
     "always-inline,ipsccp,function(sroa,early-cse<memssa>,simplifycfg,"
     "instcombine<no-verify-fixpoint>,reassociate,loop-mssa(loop-rotate,licm),simplifycfg,"
     "instcombine<no-verify-fixpoint>,loop(loop-idiom,indvars,loop-deletion,loop-unroll-full),gvn,"
-    "sccp,instcombine<no-verify-fixpoint>,adce,simplifycfg<sink-common-insts;hoist-common-insts>,"
+    "sccp,adce,simplifycfg<sink-common-insts;hoist-common-insts>,"
     "loop-unroll<O3>,instcombine<no-verify-fixpoint>),globaldce";
 
 static void runPipeline(llvm::Module &module, llvm::TargetMachine &machine,

@@ -65,7 +65,7 @@ private:
     double unit = 1; ///< what a leaf has to grow by for one more trip; below one behind a multiplication
     int64_t mostTiles = 3;
     bool tile = false, inner = false, extra = false;
-    bool counts = false; ///< is a number of tiles itself, not only what one comes of by division
+    double least = 0; ///< the smallest unit of a number of tiles; larger ones count a share of them
     llvm::SmallVector<int64_t, 2> depths;
   };
   llvm::DenseMap<mlir::Value, Mark> marks;
@@ -81,11 +81,19 @@ private:
   void addLeaf(mlir::Value value, llvm::StringMap<int32_t> &functions);
 };
 
-/// The result of an isScalarOp on known operands, sign-extended to 64 bits.
-int64_t evaluateScalar(mlir::Operation *op, llvm::ArrayRef<int64_t> operands);
+/// An integer operation of arith on known operands: which it is, told once, and its widths.
+struct ScalarOp {
+  enum Kind : uint8_t { None, Add, Sub, Mul, DivU, DivS, CeilDivU, CeilDivS, FloorDivS, RemU, RemS, MinS, MaxS, MinU, MaxU,
+                        And, Or, Xor, ShL, ShRU, ShRS, ZeroExtend, Keep, Compare, Select };
+  Kind kind = None;
+  uint8_t width = 0, resultWidth = 0, predicate = 0;
+  explicit operator bool() const { return kind != None; }
 
-/// Whether it is an integer operation of arith that evaluateScalar knows.
-bool isScalarOp(mlir::Operation *op);
+  /// None for other operations.
+  static ScalarOp of(mlir::Operation *op);
+  /// The result, sign-extended to 64 bits.
+  int64_t evaluate(llvm::ArrayRef<int64_t> operands) const;
+};
 
 /// Launch indices, constants and the like, whose value does not have to be tried: that of one CTA,
 /// or one cluster, that gets all tiles.

@@ -60,7 +60,7 @@ using PrivateStorage = llvm::DenseMap<mlir::Operation *, int32_t>;
 /// An operation that a trace executes.
 struct Relevant {
   mlir::Operation *op;
-  bool scalar; ///< isScalarOp
+  ScalarOp scalar;
 };
 
 class RingProgram {
