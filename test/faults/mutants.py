@@ -16,7 +16,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from library import LIBRARY, load  # noqa: E402
+from library import load  # noqa: E402
 from simulate import simulate  # noqa: E402
 
 # Statements that are left out one by one.
@@ -140,8 +140,9 @@ def mutants(ptx):
             yield i + 1, "before the statement before", text
 
 
-OF_SUITE = ["gemm_pingpong", "gemm_multicast", "gemm_small_m", "gemm_bias", "gemm_fp8_rows", "attention_d128", "gemm_fp8_block_128x128", "gemm_tcgen05", "gemm_tcgen05_pair",
-            "gemm_tcgen05_mxf8", "gemm_residual_tcgen05", "attention_tcgen05"]
+OF_SUITE = ["gemm_pingpong", "gemm_multicast", "gemm_small_m", "gemm_bias", "gemm_fp8_rows", "attention_d128", "gemm_fp8_block_128x128", "gemm_tcgen05",
+            "gemm_tcgen05_pair", "gemm_tcgen05_mxf8", "gemm_residual_tcgen05", "attention_tcgen05"]
+OF_LIBRARY = ["grouped_gemm", "grouped_gemm_sm_100a", "paged_decode", "softmax"]
 
 
 def table(path):
@@ -163,7 +164,7 @@ def main():
     options = parser.parse_args()
     if options.table:
         return table(options.table)
-    for name in [*OF_SUITE, *LIBRARY]:
+    for name in [*OF_SUITE, *OF_LIBRARY]:
         if not re.search(options.only, name):
             continue
         kernel, rows, counts = load(name), [], collections.Counter()
