@@ -8,6 +8,7 @@
 //===--------------------------------------------------------------------------------------===//
 
 #include "LoopHints.h"
+#include "SinkPastLoops.h"
 #include "tileloom/Target/FatalErrors.h"
 #include "tileloom/Target/LLVMBackend.h"
 
@@ -64,6 +65,7 @@ static void runPipeline(llvm::Module &module, llvm::TargetMachine &machine,
   if (options.optLevel >= 2 && options.loopUnrolling && !options.vectorize) {
     llvm::cantFail(builder.parsePassPipeline(own, ownPipeline), "the pipeline is a constant");
     own.run(module, modules);
+    tileloom::sinkPastLoops(module);
     return;
   }
   llvm::ModulePassManager pipeline = level == llvm::OptimizationLevel::O0
