@@ -44,6 +44,7 @@ const Field fields[] = {
     {"pending", Field::Integer, 0, 1, {}},
     {"buffers", Field::Integer, 1, 4, {}},
     {"split", Field::Integer, 1, 64, {}},
+    {"dependent", Field::Flag, 0, 0, {}},
     {"keep", Field::Word, 0, 0, {"none", "rows", "columns"}},
 };
 

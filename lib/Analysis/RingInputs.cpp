@@ -54,11 +54,15 @@ ArrayRef<Value> Inputs::sentTo(Operation *op) const {
 /// Adds `how` to the mark of a value; returns whether that changed it.
 bool Inputs::merge(Value value, const Mark &how) {
   auto [it, fresh] = marks.try_emplace(value, how);
+  Mark &mark = it->second;
+  double unit = std::max(1.0, how.unit);
+  bool changed = how.tile && (!mark.least || unit < mark.least);
+  if (changed)
+    mark.least = unit;
   if (fresh)
     return true;
-  Mark &mark = it->second;
-  bool changed = how.unit > mark.unit || how.mostTiles > mark.mostTiles || how.tile > mark.tile ||
-                 how.inner > mark.inner || how.extra > mark.extra;
+  changed |= how.unit > mark.unit || how.mostTiles > mark.mostTiles || how.tile > mark.tile ||
+             how.inner > mark.inner || how.extra > mark.extra;
   mark.unit = std::max(mark.unit, how.unit);
   mark.mostTiles = std::max(mark.mostTiles, how.mostTiles);
   mark.tile |= how.tile;
@@ -122,7 +126,7 @@ void Inputs::mark(Value value, const Mark &how) {
   } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
     mark(yielded(loop.getBefore(), 0), factor);
     mark(yielded(loop.getBefore(), index + 1), how);
-  } else if (isScalarOp(op)) {
+  } else if (ScalarOp::of(op)) {
     Mark left = how, right = how;
     std::optional<int64_t> constant =
         op->getNumOperands() == 2 ? constantOf(op->getOperand(1)) : std::nullopt;
@@ -162,7 +166,7 @@ void Inputs::addLeaf(Value value, llvm::StringMap<int32_t> &functions) {
     if (!isa<FunctionOpInterface>(cast<BlockArgument>(value).getOwner()->getParentOp()))
       return;
     leaf.kind = Leaf::Argument;
-  } else if (fixedValue(op, 0, 0, 1) || isScalarOp(op) ||
+  } else if (fixedValue(op, 0, 0, 1) || ScalarOp::of(op) ||
              isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op)) {
     return;
   } else if (isa<nv::AtomicAddOp, nv::GlobalAtomicOp>(op)) {
@@ -251,10 +255,11 @@ void Inputs::analyze(Operation *root, llvm::function_ref<bool(Operation *)> isRi
       mark(loop.getN(), Mark());
     } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
       bool launch = !constantOf(loop.getLowerBound());
-      how.tile = outermost && (loopInside || launch);
+      std::optional<int64_t> step = constantOf(loop.getStep());
+      how.tile = outermost && (loopInside || (launch && !step));
       how.inner = !how.tile;
       // Replicas that start at different tiles stride over all of them: odd counts matter.
-      if (std::optional<int64_t> step = launch ? std::nullopt : constantOf(loop.getStep()))
+      if (step && !(launch && how.tile))
         how.unit = std::max<int64_t>(1, *step);
       mark(loop.getUpperBound(), how);
       mark(loop.getLowerBound(), Mark());
@@ -295,8 +300,11 @@ void Inputs::analyze(Operation *root, llvm::function_ref<bool(Operation *)> isRi
         values.insert({0, 1});
     }
     if (how.tile) {
+      int64_t least = std::ceil(how.least);
       for (int64_t trips = 0; trips <= how.mostTiles; ++trips)
-        values.insert(trips * unit);
+        values.insert(trips * least);
+      if (unit > least) // a share of the tiles as well: at its first trip, and one more tile
+        values.insert({unit, unit + least});
     } else if (how.inner && (leaf.decidesWhile || !value.getType().isInteger(1))) {
       values.insert({0, unit, 2 * unit});
       for (int64_t depth : how.depths)

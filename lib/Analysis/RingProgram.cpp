@@ -319,6 +319,6 @@ void RingProgram::findRelevant() {
   });
   specialize.walk([&](Operation *op) {
     if (keep.contains(op))
-      relevant[op->getBlock()].push_back(op);
+      relevant[op->getBlock()].push_back({op, ScalarOp::of(op)});
   });
 }

@@ -17,6 +17,7 @@
 
 using namespace mlir;
 using namespace tileloom;
+using namespace tileloom::rings;
 
 namespace {
 
@@ -60,68 +61,110 @@ int64_t compare(arith::CmpIPredicate predicate, int64_t a, int64_t b, unsigned w
 
 } // namespace
 
-bool rings::isScalarOp(Operation *op) {
-  if (op->getNumResults() != 1 || !widthOf(op->getResult(0).getType()))
-    return false;
-  if (llvm::any_of(op->getOperandTypes(), [](Type type) { return !widthOf(type); }))
-    return false;
-  return isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::DivUIOp, arith::DivSIOp,
-             arith::CeilDivUIOp, arith::CeilDivSIOp, arith::FloorDivSIOp, arith::RemUIOp,
-             arith::RemSIOp, arith::MinSIOp, arith::MaxSIOp, arith::MinUIOp, arith::MaxUIOp,
-             arith::AndIOp, arith::OrIOp, arith::XOrIOp, arith::ShLIOp, arith::ShRUIOp,
-             arith::ShRSIOp, arith::ExtUIOp, arith::ExtSIOp, arith::TruncIOp, arith::IndexCastOp,
-             arith::IndexCastUIOp, arith::CmpIOp, arith::SelectOp>(op);
+ScalarOp ScalarOp::of(Operation *op) {
+  ScalarOp scalar;
+  if (op->getNumResults() != 1 || op->getNumOperands() == 0 || !widthOf(op->getResult(0).getType()) ||
+      llvm::any_of(op->getOperandTypes(), [](Type type) { return !widthOf(type); }))
+    return scalar;
+  scalar.width = widthOf(op->getOperand(0).getType());
+  scalar.resultWidth = widthOf(op->getResult(0).getType());
+  if (auto compare = dyn_cast<arith::CmpIOp>(op))
+    scalar.predicate = static_cast<uint8_t>(compare.getPredicate());
+  scalar.kind = llvm::TypeSwitch<Operation *, Kind>(op)
+                    .Case<arith::AddIOp>([](auto) { return Add; })
+                    .Case<arith::SubIOp>([](auto) { return Sub; })
+                    .Case<arith::MulIOp>([](auto) { return Mul; })
+                    .Case<arith::DivUIOp>([](auto) { return DivU; })
+                    .Case<arith::DivSIOp>([](auto) { return DivS; })
+                    .Case<arith::CeilDivUIOp>([](auto) { return CeilDivU; })
+                    .Case<arith::CeilDivSIOp>([](auto) { return CeilDivS; })
+                    .Case<arith::FloorDivSIOp>([](auto) { return FloorDivS; })
+                    .Case<arith::RemUIOp>([](auto) { return RemU; })
+                    .Case<arith::RemSIOp>([](auto) { return RemS; })
+                    .Case<arith::MinSIOp>([](auto) { return MinS; })
+                    .Case<arith::MaxSIOp>([](auto) { return MaxS; })
+                    .Case<arith::MinUIOp>([](auto) { return MinU; })
+                    .Case<arith::MaxUIOp>([](auto) { return MaxU; })
+                    .Case<arith::AndIOp>([](auto) { return And; })
+                    .Case<arith::OrIOp>([](auto) { return Or; })
+                    .Case<arith::XOrIOp>([](auto) { return Xor; })
+                    .Case<arith::ShLIOp>([](auto) { return ShL; })
+                    .Case<arith::ShRUIOp>([](auto) { return ShRU; })
+                    .Case<arith::ShRSIOp>([](auto) { return ShRS; })
+                    .Case<arith::ExtUIOp, arith::IndexCastUIOp>([](auto) { return ZeroExtend; })
+                    .Case<arith::ExtSIOp, arith::TruncIOp, arith::IndexCastOp>([](auto) { return Keep; })
+                    .Case<arith::CmpIOp>([](auto) { return Compare; })
+                    .Case<arith::SelectOp>([](auto) { return Select; })
+                    .Default([](auto) { return None; });
+  return scalar;
 }
 
-std::optional<int64_t> rings::evaluateScalar(Operation *op, ArrayRef<int64_t> v) {
-  if (!isScalarOp(op))
-    return std::nullopt;
-  unsigned width = widthOf(op->getOperand(0).getType());
+int64_t ScalarOp::evaluate(ArrayRef<int64_t> v) const {
   auto u = [&](unsigned index) { return zeroExtend(v[index], width); };
-  auto shift = [&](auto value) { return u(1) < width ? value : decltype(value)(0); };
-  // Division by zero is undefined; 0 keeps the walk going and is the same in all roles.
-  int64_t d = v.size() > 1 && v[1] ? v[1] : 1, zero = v.size() > 1 && !v[1] ? 0 : 1;
-  uint64_t ud = zeroExtend(d, width);
-  // The smallest value divided by -1 would trap.
-  int64_t quotient = d == -1 ? static_cast<int64_t>(0 - static_cast<uint64_t>(v[0])) : v[0] / d;
-  int64_t remainder = d == -1 ? 0 : v[0] % d;
-  int64_t result =
-      llvm::TypeSwitch<Operation *, int64_t>(op)
-          .Case([&](arith::AddIOp) { return static_cast<int64_t>(u(0) + u(1)); })
-          .Case([&](arith::SubIOp) { return static_cast<int64_t>(u(0) - u(1)); })
-          .Case([&](arith::MulIOp) { return static_cast<int64_t>(u(0) * u(1)); })
-          .Case([&](arith::DivUIOp) { return static_cast<int64_t>(u(0) / ud) * zero; })
-          .Case([&](arith::DivSIOp) { return quotient * zero; })
-          .Case([&](arith::CeilDivUIOp) {
-            return static_cast<int64_t>(u(0) / ud + (u(0) % ud != 0)) * zero;
-          })
-          .Case([&](arith::CeilDivSIOp) {
-            return (quotient + (remainder != 0 && (v[0] < 0) == (d < 0))) * zero;
-          })
-          .Case([&](arith::FloorDivSIOp) {
-            return (quotient - (remainder != 0 && (v[0] < 0) != (d < 0))) * zero;
-          })
-          .Case([&](arith::RemUIOp) { return static_cast<int64_t>(u(0) % ud) * zero; })
-          .Case([&](arith::RemSIOp) { return remainder * zero; })
-          .Case([&](arith::MinSIOp) { return std::min(v[0], v[1]); })
-          .Case([&](arith::MaxSIOp) { return std::max(v[0], v[1]); })
-          .Case([&](arith::MinUIOp) { return u(0) < u(1) ? v[0] : v[1]; })
-          .Case([&](arith::MaxUIOp) { return u(0) > u(1) ? v[0] : v[1]; })
-          .Case([&](arith::AndIOp) { return v[0] & v[1]; })
-          .Case([&](arith::OrIOp) { return v[0] | v[1]; })
-          .Case([&](arith::XOrIOp) { return v[0] ^ v[1]; })
-          .Case([&](arith::ShLIOp) { return static_cast<int64_t>(shift(u(0) << (u(1) & 63))); })
-          .Case([&](arith::ShRUIOp) { return static_cast<int64_t>(shift(u(0) >> (u(1) & 63))); })
-          .Case([&](arith::ShRSIOp) { return shift(v[0] >> (u(1) & 63)); })
-          .Case<arith::ExtUIOp, arith::IndexCastUIOp>(
-              [&](auto) { return static_cast<int64_t>(u(0)); })
-          .Case<arith::ExtSIOp, arith::TruncIOp, arith::IndexCastOp>([&](auto) { return v[0]; })
-          .Case([&](arith::CmpIOp cmp) { return compare(cmp.getPredicate(), v[0], v[1], width); })
-          .Case([&](arith::SelectOp) { return v[0] ? v[1] : v[2]; });
-  unsigned resultWidth = widthOf(op->getResult(0).getType());
-  if (resultWidth == 1)
-    return result & 1;
-  return llvm::SignExtend64(static_cast<uint64_t>(result), resultWidth);
+  // Division by zero is undefined; 0 keeps the walk going and is the same in all roles. The smallest
+  // value divided by -1 would trap.
+  auto quotient = [&] {
+    return v[1] == -1 ? static_cast<int64_t>(0 - static_cast<uint64_t>(v[0])) : v[0] / v[1];
+  };
+  auto remainder = [&] { return v[1] == -1 ? 0 : v[0] % v[1]; };
+  auto value = [&]() -> uint64_t {
+    if (kind >= DivU && kind <= RemS && v[1] == 0)
+      return 0;
+    switch (kind) {
+    case None:
+      break;
+    case Add:
+      return u(0) + u(1);
+    case Sub:
+      return u(0) - u(1);
+    case Mul:
+      return u(0) * u(1);
+    case DivU:
+      return u(0) / u(1);
+    case DivS:
+      return quotient();
+    case CeilDivU:
+      return u(0) / u(1) + (u(0) % u(1) != 0);
+    case CeilDivS:
+      return quotient() + (remainder() != 0 && (v[0] < 0) == (v[1] < 0));
+    case FloorDivS:
+      return quotient() - (remainder() != 0 && (v[0] < 0) != (v[1] < 0));
+    case RemU:
+      return u(0) % u(1);
+    case RemS:
+      return remainder();
+    case MinS:
+      return std::min(v[0], v[1]);
+    case MaxS:
+      return std::max(v[0], v[1]);
+    case MinU:
+      return u(0) < u(1) ? v[0] : v[1];
+    case MaxU:
+      return u(0) > u(1) ? v[0] : v[1];
+    case And:
+      return v[0] & v[1];
+    case Or:
+      return v[0] | v[1];
+    case Xor:
+      return v[0] ^ v[1];
+    case ShL:
+      return u(1) < width ? u(0) << u(1) : 0;
+    case ShRU:
+      return u(1) < width ? u(0) >> u(1) : 0;
+    case ShRS:
+      return u(1) < width ? v[0] >> u(1) : 0;
+    case ZeroExtend:
+      return u(0);
+    case Keep:
+      return v[0];
+    case Compare:
+      return compare(static_cast<arith::CmpIPredicate>(predicate), v[0], v[1], width);
+    case Select:
+      return v[0] ? v[1] : v[2];
+    }
+    return 0;
+  };
+  return resultWidth == 1 ? value() & 1 : llvm::SignExtend64(value(), resultWidth);
 }
 
 std::optional<int64_t> rings::fixedValue(Operation *op, int64_t replica, int64_t cta,

@@ -12,12 +12,16 @@ using namespace mlir;
 using namespace tileloom;
 using namespace tileloom::rings;
 
-std::optional<int64_t> Tracer::lookup(Value value) const {
+std::optional<int64_t> Tracer::lookup(Value value) {
   auto it = env.find(value);
   if (it != env.end())
     return it->second;
-  if (Operation *def = value.getDefiningOp())
-    return fixedValue(def, replica, cta, program.ctas);
+  if (Operation *def = value.getDefiningOp()) {
+    std::optional<int64_t> fixed = fixedValue(def, replica, cta, program.ctas);
+    if (fixed)
+      env[value] = *fixed;
+    return fixed;
+  }
   if (const Leaf *leaf = program.inputs.leafOf(value))
     if (leaf->kind == Leaf::Argument)
       return program.inputs.valueOf(value, valuation, 0);
@@ -69,9 +73,14 @@ bool Tracer::runBlock(Block &block) {
   auto it = program.relevant.find(&block);
   if (it == program.relevant.end())
     return true;
-  for (Operation *op : it->second)
-    if (!tick() || !execute(op))
+  for (const Relevant &step : it->second) {
+    if (!tick())
       return false;
+    if (step.scalar)
+      compute(step.op, step.scalar);
+    else if (!execute(step.op))
+      return false;
+  }
   return leave(block);
 }
 
@@ -108,21 +117,19 @@ std::optional<SlotScalars::key_type> Tracer::slotScalar(Operation *op, Value ind
                                at.value_or(0));
 }
 
+void Tracer::compute(Operation *op, ScalarOp scalar) {
+  SmallVector<int64_t, 4> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(lookup(operand).value_or(0));
+  env[op->getResult(0)] = scalar.evaluate(operands);
+}
+
 void Tracer::executeScalar(Operation *op) {
   if (auto store = dyn_cast<nv::ScalarStoreOp>(op)) {
     std::optional<int64_t> value = lookup(store.getValue());
     if (auto key = slotScalar(op, store.getIndex()); key && value)
       scalars[*key] = *value;
     return;
-  }
-  if (op->getNumResults() == 1 && program.inputs.relevant(op->getResult(0))) {
-    SmallVector<int64_t, 4> operands;
-    for (Value operand : op->getOperands())
-      operands.push_back(lookup(operand).value_or(0));
-    if (std::optional<int64_t> value = evaluateScalar(op, operands)) {
-      env[op->getResult(0)] = *value;
-      return;
-    }
   }
   for (Value result : op->getResults()) {
     const Leaf *leaf = program.inputs.leafOf(result);

@@ -79,9 +79,12 @@ private:
   bool execute(warp::ForEachTileOp loop);
   /// Checks that what loses its last name at the end of a block has been released.
   bool leave(mlir::Block &block);
+  /// Integer arithmetic.
+  void compute(mlir::Operation *op, ScalarOp scalar);
+  /// Scalars in slots, and values that the valuation chooses.
   void executeScalar(mlir::Operation *op);
   void assign(mlir::ValueRange to, mlir::ValueRange from);
-  std::optional<int64_t> lookup(mlir::Value value) const;
+  std::optional<int64_t> lookup(mlir::Value value);
   Token *lookupToken(mlir::Value value);
   /// The place in a slot that a scalar access names, if it is a slot.
   std::optional<SlotScalars::key_type> slotScalar(mlir::Operation *op, mlir::Value index);

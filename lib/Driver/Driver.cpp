@@ -1,8 +1,7 @@
 //===- Driver.cpp - The command line of kernel-opt -----------------------------------------===//
 //
 // Options, input and diagnostics. Where artifacts go is in Outputs.cpp. Debugging options of MLIR
-// and LLVM
-// (--mlir-print-ir-after-all, --mlir-timing, --print-after-all ...) work here too.
+// and LLVM (--mlir-print-ir-after-all, --mlir-timing, --print-after-all ...) work here too.
 //
 //===--------------------------------------------------------------------------------------===//
 

@@ -237,7 +237,8 @@ Expected<ConversionPlan> convertPlan(const RegisterLayout &from, const RegisterL
   if (elementBits == 0 || elementBits > 64)
     return makeError("convert: found elements of " + Twine(elementBits) + " bits; needs 1 to 64");
   ConversionPlan plan;
-  if (auto registers = matchInThread(ElementTable(from), ElementTable(to))) {
+  if (auto registers = matchInThread(
+          from, to, [&](const Index &index) { return from.flatten(index); })) {
     plan.registers = std::move(*registers);
     return plan;
   }

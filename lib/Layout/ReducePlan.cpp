@@ -9,6 +9,7 @@
 #include "tileloom/Layout/ReducePlan.h"
 #include "ElementTable.h"
 #include "Support.h"
+#include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/STLExtras.h"
 #include <map>
 
@@ -145,12 +146,30 @@ Expected<SmallVector<unsigned, 16>> broadcastPlan(const RegisterLayout &source,
     return makeError("broadcast: the source is " + listText(source.shape()) + " on " +
                      Twine(source.warps()) + " warps; needs " + listText(without(layout.shape())) +
                      " on " + Twine(layout.warps()) + " warps");
-  ElementTable wanted(layout, [&](const Index &index) { return source.flatten(without(index)); });
-  if (auto registers = matchInThread(ElementTable(source), wanted))
+  if (auto registers = matchInThread(
+          source, layout, [&](const Index &index) { return source.flatten(without(index)); }))
     return std::move(*registers);
   return makeError(
       "broadcast: threads do not hold the elements that they need; convert the source to "
       "the slice of the result's layout first");
+}
+
+Expected<SmallVector<unsigned, 16>> foldPlan(const RegisterLayout &source,
+                                             const RegisterLayout &result) {
+  if (source.rank() != 2 || result.rank() != 2 || source.shape()[0] != result.shape()[0] ||
+      source.shape()[1] % result.shape()[1] || source.warps() != result.warps())
+    return makeError("fold: the source is " + listText(source.shape()) + " on " +
+                     Twine(source.warps()) + " warps and the result " + listText(result.shape()) +
+                     " on " + Twine(result.warps()) +
+                     "; needs the same rows and warps, and columns that divide the source's");
+  auto lanes = llvm::to_vector<32>(llvm::seq(32u)); // a remainder is no XOR
+  auto folded = [&](const Index &index) {
+    return result.flatten({index[0], index[1] % result.shape()[1]});
+  };
+  if (auto registers = matchInThread(result, source, folded, lanes))
+    return std::move(*registers);
+  return makeError("fold: expected a result whose columns repeat in each thread's registers, found " +
+                   Twine(result.shape()[1]) + " columns");
 }
 
 } // namespace tileloom::layout

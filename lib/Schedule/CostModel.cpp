@@ -301,11 +301,13 @@ private:
                    : alone    ? 1
                               : machine.sharedWait);
     // Work of the warps runs beside a product if no other replica waits for the turn; a warpgroup alone overlaps with itself
-    // only where it waits (measured: 1, 2 and 3 warpgroups, which take turns). Beside sums of 80 registers and more ptxas
-    // cannot move all other work in front of the exponentials, which then start earlier.
-    double apart = takesTurns ? 1 : alone ? 0.6 : replicas == 2 ? 0.2 : body.widest < 80 ? 0.1 : 0.02;
+    // only where it waits (measured: 1, 2 and 3 warpgroups, which take turns). Of two, the slower unit is held up as the other
+    // one comes near it. Beside sums of 80 registers and more of three, ptxas cannot move all other work in front of the
+    // exponentials, which then start earlier.
+    double apart = takesTurns ? 1 : alone ? 0.6 : body.widest < 80 ? 0.25 : 0.02;
     double products = body.products + wait;
-    double together = std::max(products, body.other) + apart * std::min(products, body.other);
+    double together = !alone && replicas == 2 ? smooth(4, {products, body.other})
+                                              : std::max(products, body.other) + apart * std::min(products, body.other);
     return std::max({together, copies, machine.copyLatency / slots}) * (slots == 1 ? 1.35 : 1);
   }
 

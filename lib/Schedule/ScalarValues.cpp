@@ -17,7 +17,15 @@ namespace tileloom::schedule {
 ScalarValues::ScalarValues(func::FuncOp kernel, ArrayRef<std::optional<int64_t>> arguments) {
   for (auto [argument, value] : llvm::zip(kernel.getArguments(), arguments))
     if (value)
-      known[argument] = *value;
+      given[argument] = *value;
+  known = given;
+}
+
+ScalarValues ScalarValues::with(Value value, double number) const {
+  ScalarValues other = *this;
+  other.given[value] = number;
+  other.known = other.given;
+  return other;
 }
 
 std::optional<double> ScalarValues::operator()(Value value) {

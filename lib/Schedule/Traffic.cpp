@@ -29,6 +29,40 @@ static void collect(Value value, const llvm::DenseSet<Value> &ends,
     collect(operand, ends, sources);
 }
 
+/// How many boxes all tiles along `index` (of `count`) and the loops around `op` read between them, by the range of each
+/// coordinate at the first and last tile and iterations. None if a coordinate is not known.
+static std::optional<double> boxesBetween(tile::LoadOp op, Value index, double count, ScalarValues &evaluate) {
+  auto box = dyn_cast<tile::DescType>(op.getDesc().getType());
+  if (!box || box.getShape().size() != op.getCoordinates().size())
+    return std::nullopt;
+  SmallVector<ScalarValues> corners{evaluate.with(index, 0), evaluate.with(index, std::max(count - 1, 0.0))};
+  SmallVector<scf::ForOp> loops;
+  for (auto loop = op->getParentOfType<scf::ForOp>(); loop; loop = loop->getParentOfType<scf::ForOp>())
+    loops.insert(loops.begin(), loop);
+  for (scf::ForOp loop : loops)
+    for (ScalarValues &corner : llvm::to_vector(corners)) {
+      std::optional<double> lower = corner(loop.getLowerBound()), upper = corner(loop.getUpperBound());
+      if (!lower || !upper)
+        return std::nullopt;
+      corners.push_back(corner.with(loop.getInductionVar(), *lower));
+      corners.push_back(corner.with(loop.getInductionVar(), std::max(*lower, *upper - 1)));
+    }
+  corners.erase(corners.begin(), corners.end() - (2 << loops.size()));
+  double boxes = 1;
+  for (auto [coordinate, extent] : llvm::zip(op.getCoordinates(), box.getShape())) {
+    double least = 0, most = 0;
+    for (auto [i, corner] : llvm::enumerate(corners)) {
+      std::optional<double> value = corner(coordinate);
+      if (!value)
+        return std::nullopt;
+      least = i ? std::min(least, *value) : *value;
+      most = i ? std::max(most, *value) : *value;
+    }
+    boxes *= (most - least) / double(extent) + 1;
+  }
+  return boxes;
+}
+
 void Traffic::add(Operation *op, ScalarValues &evaluate, bool splits, double spread) {
   bool load = isa<tile::LoadOp>(op);
   auto type =
@@ -61,6 +95,17 @@ void Traffic::add(Operation *op, ScalarValues &evaluate, bool splits, double spr
         if (used)
           (index == indices.back() ? box.byColumn : box.byRow) = true;
       }
+    }
+  }
+  // Tiles of the last extent that read nearly the same (windows over rows) share it.
+  if (load && box.byColumn && op->getParentOfType<scf::ForOp>()) {
+    auto tiles = op->getParentOfType<tile::ForEachTileOp>();
+    Value last = tiles.getBody().getArguments().back();
+    double columns = std::max(evaluate(tiles.getExtents().back()).value_or(1), 1.0), each = box.tile / bytes;
+    std::optional<double> boxes = boxesBetween(cast<tile::LoadOp>(op), last, columns, evaluate);
+    if (boxes && *boxes * 2 < columns * each) {
+      box.distinct *= *boxes / (columns * each);
+      box.byColumn = false;
     }
   }
   if (load) {

@@ -7,6 +7,7 @@
 //
 //===--------------------------------------------------------------------------------------===//
 
+#include "ExtractPlacement.h"
 #include "LoopHints.h"
 #include "SinkPastLoops.h"
 #include "tileloom/Target/FatalErrors.h"
@@ -32,7 +33,7 @@ static constexpr llvm::StringLiteral ownPipeline =
     "always-inline,ipsccp,function(sroa,early-cse<memssa>,simplifycfg,"
     "instcombine<no-verify-fixpoint>,reassociate,loop-mssa(loop-rotate,licm),simplifycfg,"
     "instcombine<no-verify-fixpoint>,loop(loop-idiom,indvars,loop-deletion,loop-unroll-full),gvn,"
-    "sccp,instcombine<no-verify-fixpoint>,adce,simplifycfg<sink-common-insts;hoist-common-insts>,"
+    "sccp,adce,simplifycfg<sink-common-insts;hoist-common-insts>,"
     "loop-unroll<O3>,instcombine<no-verify-fixpoint>),globaldce";
 
 static void runPipeline(llvm::Module &module, llvm::TargetMachine &machine,
@@ -87,6 +88,7 @@ mlir::LogicalResult optimizeLLVM(mlir::ModuleOp source, llvm::Module &module,
   std::string error;
   if (!runCatchingFatalErrors([&] { runPipeline(module, machine, options); }, error))
     return source.emitError("LLVM could not optimise the module: ") << error;
+  placeExtracts(module);
   return mlir::success();
 }
 

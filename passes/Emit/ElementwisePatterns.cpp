@@ -147,23 +147,61 @@ std::optional<SmallVector<Value>> convertFp8(Operation *op, ValueRange operand,
 /// Comparisons of places (thread part + constant, neither negative) with a value: of the constant with
 /// what the value is beyond the thread part. That is one register a row, where the places would be
 /// one a column, which the masks of a loop keep. Saturation gives what too small a value would.
-class PlaceComparison {
+///
+/// Conversions to float of such a place and a value whose sum does not wrap: what both make without the constant is converted
+/// once, and the constant is added as a float (the same number but for sums beyond 2^24, which are rounded twice).
+class PlaceArithmetic {
 public:
-  PlaceComparison(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {}
+  PlaceArithmetic(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {}
 
   void simplify(Value &a, Value &b) {
     if (!split(a, b))
       split(b, a);
   }
 
+  /// `sum` as a float, or null if it has no place in it.
+  Value converted(Value sum, Type result) {
+    Operation *op = sum.getDefiningOp();
+    bool subtracts = isa_and_nonnull<arith::SubIOp>(op);
+    auto flags = dyn_cast_or_null<arith::ArithIntegerOverflowFlagsInterface>(op);
+    if ((!subtracts && !isa_and_nonnull<arith::AddIOp>(op)) || !flags.hasNoSignedWrap())
+      return {};
+    Value place = op->getOperand(1), other = op->getOperand(0);
+    std::optional<APInt> constant = constantOf(place);
+    if (!constant && !subtracts) {
+      std::swap(place, other);
+      constant = constantOf(place);
+    }
+    if (!constant)
+      return {};
+    Value thread = place.getDefiningOp()->getOperand(0);
+    Value &first = floats[{other, thread}];
+    if (!first) {
+      Value whole = subtracts ? arith::SubIOp::create(builder, loc, other, thread).getResult()
+                              : arith::AddIOp::create(builder, loc, other, thread).getResult();
+      first = arith::SIToFPOp::create(builder, loc, result, whole);
+    }
+    Value rest = arith::ConstantOp::create(builder, loc, builder.getFloatAttr(result, double(constant->getSExtValue())));
+    return subtracts ? arith::SubFOp::create(builder, loc, first, rest).getResult()
+                     : arith::AddFOp::create(builder, loc, first, rest).getResult();
+  }
+
 private:
-  bool split(Value &place, Value &other) {
+  /// The constant of a place.
+  static std::optional<APInt> constantOf(Value place) {
     auto sum = place.getDefiningOp<arith::AddIOp>();
     auto noWrap = arith::IntegerOverflowFlags::nsw | arith::IntegerOverflowFlags::nuw;
     APInt constant;
     if (!sum || sum.getOverflowFlags() != noWrap || !sum.getType().isInteger(32) ||
         !matchPattern(sum.getRhs(), m_ConstantInt(&constant)) || constant.isNegative())
+      return std::nullopt;
+    return constant;
+  }
+
+  bool split(Value &place, Value &other) {
+    if (!constantOf(place))
       return false;
+    auto sum = place.getDefiningOp<arith::AddIOp>();
     Value &beyond = known[{other, sum.getLhs()}];
     if (!beyond)
       beyond = LLVM::SSubSat::create(builder, loc, other.getType(), other, sum.getLhs());
@@ -174,7 +212,7 @@ private:
 
   OpBuilder &builder;
   Location loc;
-  llvm::DenseMap<std::pair<Value, Value>, Value> known;
+  llvm::DenseMap<std::pair<Value, Value>, Value> known, floats;
 };
 
 bool comparesSigned(Operation *op) {
@@ -234,7 +272,7 @@ struct ElementwisePattern : TilePattern {
     Type unit = valueType(result.getElementType(), packing);
     SmallVector<unsigned> firsts = firstsOf(op, *layout);
     SmallVector<Value> values;
-    PlaceComparison places(rewriter, loc);
+    PlaceArithmetic places(rewriter, loc);
     for (unsigned i = 0; i < registers / packing; ++i) {
       if (packing == 1 && firsts[i] != i) {
         values.push_back(values[firsts[i]]);
@@ -246,6 +284,11 @@ struct ElementwisePattern : TilePattern {
                                                                           : converted[0]);
       if (comparesSigned(op))
         places.simplify(state.operands[0], state.operands[1]);
+      if (isa<arith::SIToFPOp>(op) && unit.isF32())
+        if (Value value = places.converted(state.operands[0], unit)) {
+          values.push_back(value);
+          continue;
+        }
       state.addTypes(unit);
       state.addAttributes(op->getAttrs());
       state.attributes.erase(equalAttrName);

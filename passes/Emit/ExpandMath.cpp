@@ -2,7 +2,7 @@
 //
 // In: math operations and divisions on scalars. Out: the hardware's approximations (PTX ISA 9.7.3:
 // ex2 2 ulp, lg2, rcp 1 ulp, rsqrt; sin and cos to 2^-20.5 in absolute terms between -pi and pi),
-// subnormals flushed, and polynomials for what the hardware lacks.
+// subnormals flushed, and polynomials for what the hardware lacks (tanh is the hardware's only with `afn`).
 //
 // `afn` quotients are within 2 ulp for all operands, as div.full (PTX ISA 9.7.3). Those that share
 // a denominator take its reciprocal once and two multiplications each; div.full takes three.
@@ -65,6 +65,12 @@ struct Float {
   }
 };
 
+/// The machine's: within 2^-11 of the value (PTX ISA 9.7.3), where the polynomial is within some ulp.
+bool isApproximateTanh(Operation *op) {
+  auto tanh = dyn_cast<math::TanhOp>(op);
+  return tanh && bitEnumContainsAll(tanh.getFastmath(), arith::FastMathFlags::afn);
+}
+
 /// The function as simpler ones; null for what is left alone.
 Value expand(Operation *op, OpBuilder &builder) {
   if (op->getNumResults() != 1 || !op->getResult(0).getType().isF32())
@@ -89,6 +95,8 @@ Value expand(Operation *op, OpBuilder &builder) {
     return math.instruction("sin.approx.ftz.f32", math.reduceToPi(in[0]));
   if (isa<math::CosOp>(op))
     return math.instruction("cos.approx.ftz.f32", math.reduceToPi(in[0]));
+  if (isApproximateTanh(op))
+    return math.instruction("tanh.approx.f32", in[0]);
   if (auto divide = dyn_cast<arith::DivFOp>(op)) {
     auto has = [&](arith::FastMathFlags flag) {
       return (divide.getFastmath() & flag) != arith::FastMathFlags::none;
@@ -144,7 +152,7 @@ void shareReciprocals(Operation *root) {
 bool needsPolynomial(Operation *op) {
   return isa<math::TanhOp, math::ErfOp, math::ErfcOp, math::Log1pOp, math::ExpM1Op, math::AtanOp,
              math::Atan2Op, math::AsinOp, math::AcosOp, math::CbrtOp>(op) &&
-         op->getResult(0).getType().isF32();
+         op->getResult(0).getType().isF32() && !isApproximateTanh(op);
 }
 
 struct ExpandMathPass : tileloom::emit::impl::ExpandMathBase<ExpandMathPass> {

@@ -2,7 +2,9 @@
 //
 // Head: one thread of warp 0 initialises the mbarriers and makes them visible (fence.mbarrier_init,
 // PTX ISA 9.7.13.4); another warp allocates tensor memory and gives up the right to allocate more,
-// so that a second CTA of the SM can start; then all threads of the CTA, or of the cluster, meet.
+// so that a second CTA of the SM can start; then all threads of the CTA, or of the cluster, meet. In a
+// dependent kernel every thread then waits until the kernel ahead has ended and its writes are seen
+// (griddepcontrol.wait), and lets the next one start, which waits likewise (PTX ISA 9.7.13.13).
 // Tail: the cluster meets again, so that no CTA ends while others still signal its mbarriers or
 // read its memory; the warp that allocated tensor memory frees it, in both CTAs of a pair
 // (9.7.16.7.1).
@@ -31,6 +33,7 @@ KernelFrame::KernelFrame(func::FuncOp function) {
   });
   if (auto launch = function->getAttrOfType<warp::LaunchAttr>(warp::launchAttrName))
     cluster = launch.getCluster();
+  dependent = function->hasAttr("nv.dependent");
   auto threads = function->getAttrOfType<IntegerAttr>(threadsAttrName);
   allocatingWarp = threads && threads.getInt() > 32 ? 1 : 0;
 }
@@ -49,7 +52,22 @@ void KernelFrame::meet(OpBuilder &builder, Location loc) {
   NVVM::ClusterWaitOp::create(builder, loc, builder.getUnitAttr());
 }
 
+/// Assembly that memory accesses stay behind: LLVM's intrinsic says that it touches no memory, so that loads could move up.
+static void createAssembly(OpBuilder &builder, Location loc, StringRef text) {
+  LLVM::InlineAsmOp::create(builder, loc, TypeRange(), ValueRange(), text, "~{memory}", /*has_side_effects=*/true,
+                            /*is_align_stack=*/false, LLVM::TailCallKind::None,
+                            LLVM::AsmDialectAttr::get(builder.getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
+}
+
 void KernelFrame::createHead(OpBuilder &builder, Location loc, Value warp) {
+  prepare(builder, loc, warp);
+  if (!dependent)
+    return;
+  createAssembly(builder, loc, "griddepcontrol.wait;");
+  createAssembly(builder, loc, "griddepcontrol.launch_dependents;");
+}
+
+void KernelFrame::prepare(OpBuilder &builder, Location loc, Value warp) {
   OpBuilder::InsertionGuard guard(builder);
   auto syncWarp = [&] {
     // The .aligned instructions that follow want the threads of the warp together again.

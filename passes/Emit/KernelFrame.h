@@ -27,11 +27,13 @@ public:
   void createTail(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value warp);
 
 private:
+  void prepare(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value warp);
   void meet(mlir::OpBuilder &builder, mlir::Location loc);
 
   llvm::SmallVector<mlir::Operation *> inits;
   mlir::NVVM::Tcgen05AllocOp alloc;
   int64_t cluster = 1;
+  bool dependent = false;
   int64_t allocatingWarp = 0;
 };
 

@@ -168,27 +168,14 @@ struct FoldPattern : Pattern<nv::FoldOp> {
     if (tile::elementBits(op.getType().getElementType()) != 32)
       return op.emitOpError("element type: expected 32 bits, found ")
              << op.getType().getElementType();
-    int64_t columns = op.getType().getDimSize(1);
+    auto registers = layout::foldPlan(*source, *result);
+    if (!registers)
+      return fail(op, registers);
     SmallVector<Value> values(result->registersPerThread());
-    for (unsigned reg = 0; reg < source->registersPerThread(); ++reg) {
-      // The element must belong to the thread that holds the column it folds onto, in every thread.
-      layout::Index index = source->indexOf(reg, 0, 0);
-      index[1] %= columns;
-      unsigned target = result->ownerOf(index).reg;
-      for (unsigned warp = 0; warp < source->warps(); ++warp)
-        for (unsigned lane = 0; lane < 32; ++lane) {
-          layout::Index from = source->indexOf(reg, lane, warp);
-          from[1] %= columns;
-          if (target >= values.size() || result->indexOf(target, lane, warp) != from)
-            return op.emitOpError("columns: expected a result whose columns repeat in each "
-                                  "thread's registers, found ")
-                   << columns;
-        }
-      Value element = adaptor.getSource()[reg];
+    for (auto [element, target] : llvm::zip_equal(adaptor.getSource(), *registers))
       values[target] = values[target]
                            ? combine(rewriter, op.getLoc(), op.getKind(), values[target], element)
                            : element;
-    }
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{values});
     return success();
   }

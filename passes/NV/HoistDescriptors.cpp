@@ -214,7 +214,7 @@ struct RecipeBuilder {
                                      entry("cluster", builder.getI64ArrayAttr({cluster, 1, 1})),
                                      entry("shared_bytes", attribute("nv.shared_bytes", 0)),
                                      entry("cooperative", builder.getBoolAttr(false)),
-                                     entry("dependent", builder.getBoolAttr(false))});
+                                     entry("dependent", builder.getBoolAttr(function->hasAttr("nv.dependent")))});
     function->setAttr(
         "tileloom.recipe",
         dictionary(

@@ -3,13 +3,12 @@
 // In: roles with ring tokens still visible; tmem.load and tmem.store as if they were synchronous.
 // Out, from data flow:
 // - nv.tmem.wait_load, which gives the values back, before the first use of a loaded tile (loads in
-// a row share one wait);
-// - nv.tmem.wait_store before a load that may read what a store of the same thread wrote, and before
-// a slot that was written is released;
+//   a row share one wait);
+// - nv.tmem.wait_store before a load that may read what a store of the same thread wrote, and
+//   before a slot that was written is released;
 // - nv.tcgen05.fence before the `generic` release of a slot that the role read or wrote in tensor
-// memory, and `after` the acquire of a
-//   slot that tcgen05 operations use (PTX ISA 9.7.16.6: they are ordered with other threads only
-//   through these fences; commits need none).
+//   memory, and `after` the acquire of a slot that tcgen05 operations use (PTX ISA 9.7.16.6: they
+//   are ordered with other threads only through these fences; commits need none).
 // A slot that a product reads or writes has to be released by kind tcgen05: its completion is not
 // known to the issuing thread.
 //

@@ -4,17 +4,15 @@
 // nv.alloc, nv.view, nv.mbarrier.*, nv.bulk.*; no ring is left.
 //
 // - Each ring has one mbarrier for each slot (each replica's slot, if the buffer is per replica).
-// Its count is the sum over the
-//   releasing roles (analysis: arrivalsOf). An acquire waits on it, a release arrives on it.
+//   Its count is the sum over the releasing roles (analysis: arrivalsOf). An acquire waits on it,
+//   a release arrives on it.
 // - A `tma` release arrives once, expecting the summed bytes of the loads into the slot, just
-// before the first of them; the
-//   loads complete on that barrier (RingLoads.h).
+//   before the first of them; the loads complete on that barrier (RingLoads.h).
 // - Where a release arrives, and from how many CTAs, follows from the ring's scope (RingScopes.h).
 // - A ring that one role alone acquires and releases, by `bulk_read` only, needs no mbarrier: an
-// acquire waits until the
-//   store engine has at most depth - 1 groups still to read, in the thread that issued them, then
-//   joins the role's threads. If another role takes the slots, the releasing thread waits for its
-//   groups to be read, then arrives.
+//   acquire waits until the store engine has at most depth - 1 groups still to read, in the thread
+//   that issued them, then joins the role's threads. If another role takes the slots, the
+//   releasing thread waits for its groups to be read, then arrives.
 // - Turns are hardware barriers (OrderTurns.cpp); where those do not do, turn r of an order is an
 //   mbarrier that replica r waits on and replica r - 1 arrives on.
 //

@@ -5,6 +5,8 @@
 // the slots of the one before, whose tokens the loop carries; the last wait and releases after the
 // loop, and after a turn that is passed on there.
 //
+// A slot is held while the next one is taken, so the ring needs two.
+//
 // Only an accumulator that nothing reads may be in flight over a back edge: else ptxas serialises
 // the products (C7514).
 //
@@ -36,6 +38,11 @@ struct Keeper {
 
   explicit Keeper(scf::ForOp loop) : loop(loop), builder(loop), loc(loop.getLoc()) {}
 
+  static int64_t depthOf(AcquireOp acquire) {
+    auto ring = acquire.getRing().getDefiningOp<RingOp>();
+    return ring.getBuffer().getType().getDepth();
+  }
+
   bool match(std::string &why) {
     for (Operation &op : loop.getBody()->without_terminator()) {
       if (auto next = dyn_cast<nv::WgmmaOp>(op)) {
@@ -45,8 +52,11 @@ struct Keeper {
       } else if (auto next = dyn_cast<nv::WgmmaWaitOp>(op)) {
         wait = next;
       } else if (auto release = dyn_cast<ReleaseOp>(op)) {
-        if (!release.getToken().getDefiningOp<AcquireOp>())
+        auto acquire = release.getToken().getDefiningOp<AcquireOp>();
+        if (!acquire)
           return why = "the token of an earlier iteration", false;
+        if (depthOf(acquire) < 2)
+          return why = "the only slot goes back before it is taken again", false;
         releases.push_back(release);
       } else if (op.getNumRegions()) {
         return why = "nested control flow", false;

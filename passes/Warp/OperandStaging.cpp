@@ -3,8 +3,7 @@
 // The tensor core reads B, and on Blackwell both operands, from shared memory. TMA puts tiles that
 // are loaded through descriptors there; others are written by threads:
 // - what is computed from memory alone (pointers, masks, conversions) by a role of its own,
-// `gather`,
-//   which runs ahead of the products as the load role does;
+//   `gather`, which runs ahead of the products as the load role does;
 // - what is computed from copies by that role too, if the cost model finds an iteration shorter
 //   (Schedule/Producers.h): Hopper's warps that multiply would compute between products, each all
 //   of B. Blackwell's are another role's, whose warps wait for the sums in any case;

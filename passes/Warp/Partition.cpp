@@ -6,14 +6,12 @@
 //
 // Roles follow from what an engine needs, not from what a kernel is:
 // - copies through descriptors are issued by one thread and run ahead of all that uses them:
-// `load`.
-//   A kernel without them has enough bytes in flight from many CTAs an SM, and is not specialised,
-//   unless it has products;
+//   `load`. A kernel without them has enough bytes in flight from many CTAs an SM, and is not
+//   specialised, unless it has products;
 // - operands of products that are read through pointers are written to shared memory by threads
-// that
-//   run ahead, too: `gather` (OperandStaging.h);
-// - scalar counters that hand out values (an atomic whose result is used, without an order) are the
-// load thread's too;
+//   that run ahead, too: `gather` (OperandStaging.h);
+// - scalar counters that hand out values (an atomic whose result is used, without an order) are
+//   the load thread's too;
 // - Hopper's products write registers, so the warps that own the sums issue them, and do all that
 //   is done with the sums: `math`. Blackwell's are issued by one thread and write tensor memory:
 //   `mma` and `math`. Products too small for either, without copies, are mma.sync's in the one

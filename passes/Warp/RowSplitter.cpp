@@ -148,12 +148,19 @@ private:
       }
       return set(reduce.getSource(), dim + (dim >= along), op);
     }
-    if (auto broadcast = dyn_cast<nv::BroadcastOp>(op)) {
-      int64_t along = broadcast.getDim();
-      if (value == broadcast.getSource())
-        return set(broadcast.getResult(), dim + (dim >= along), op);
+    if (isa<nv::BroadcastOp, tile::ExpandDimsOp>(op)) {
+      auto broadcast = dyn_cast<nv::BroadcastOp>(op);
+      int64_t along = broadcast ? broadcast.getDim() : cast<tile::ExpandDimsOp>(op).getDim();
+      if (value == op->getOperand(0))
+        return set(op->getResult(0), dim + (dim >= along), op);
       if (dim != along) // else the source is the same for all replicas
-        set(broadcast.getSource(), dim - (dim > along), op);
+        set(op->getOperand(0), dim - (dim > along), op);
+      return;
+    }
+    if (auto broadcast = dyn_cast<tile::BroadcastOp>(op)) {
+      Value source = broadcast.getSource();
+      if (value == source || cast<RankedTensorType>(source.getType()).getDimSize(dim) != 1)
+        set(value == source ? broadcast.getResult() : source, dim, op);
       return;
     }
     if (auto extract = dyn_cast<nv::ExtractOp>(op)) {
@@ -183,7 +190,7 @@ private:
                     isa<nv::WgmmaWaitOp, nv::ConcatOp, nv::GlobalLoadOp, nv::GlobalStoreOp,
                         nv::LocalLoadOp, tile::GatherOp, tile::ScatterOp, tile::AtomicOp>(op);
     if (!together)
-      return refuse(op, "not known how its rows depend on each other");
+      return refuse(op, "not known how the rows of '" + op->getName().getStringRef() + "' depend on each other");
     for (Value other : op->getOperands())
       set(other, dim, op);
     for (Value other : op->getResults())

@@ -3,13 +3,14 @@
 // In: loops whose body selects between a tile and a constant by comparisons that are affine in
 // positions (nv.index), in the induction variable and in scalars of the whole loop. Out: where all
 // of them are known to be true, the selects are gone; where that holds for a range of iterations,
-// consecutive loops with the masks (before, after) and without (between), which hand their
-// carried values on.
+// consecutive loops with the masks (before), without (between) and with those comparisons that do
+// not hold to the end (after), which hand their carried values on.
 //
 // A limit that differs from row to row and is no position, but grows along the rows (chunks of
 // positions), is bounded by that of the first or the last row.
 //
-// Comparisons that stay are rewritten to compare positions with scalars.
+// Comparisons that stay are rewritten to compare positions with scalars, and conversions of sums of positions to floats to
+// convert a position and what is beside it.
 //
 // The range comes from interval arithmetic on the comparison's two sides; its ends are computed at
 // run time and clamped to the loop.
@@ -39,32 +40,37 @@ using schedule::LinearForm;
 
 namespace {
 
-/// Comparisons that are all true where `condition` is, as forms that are then not negative. False if
-/// some part of the condition is something else.
-bool conjuncts(Value condition, SmallVectorImpl<LinearForm> &forms) {
+/// A comparison, and a form that is not negative where it is true.
+struct Conjunct {
+  arith::CmpIOp compare;
+  LinearForm form;
+};
+
+/// Comparisons that are all true where `condition` is. False if some part of the condition is something else.
+bool conjuncts(Value condition, SmallVectorImpl<Conjunct> &found) {
   Operation *def = condition.getDefiningOp();
   if (auto both = dyn_cast_or_null<arith::AndIOp>(def))
-    return conjuncts(both.getLhs(), forms) && conjuncts(both.getRhs(), forms);
+    return conjuncts(both.getLhs(), found) && conjuncts(both.getRhs(), found);
   if (isa_and_nonnull<nv::SplatOp, nv::BroadcastOp>(def))
-    return conjuncts(def->getOperand(0), forms);
+    return conjuncts(def->getOperand(0), found);
   auto compare = dyn_cast_or_null<arith::CmpIOp>(def);
   if (!compare)
     return false;
+  auto add = [&](const LinearForm &form) {
+    found.push_back({compare, form});
+    return true;
+  };
   LinearForm left = LinearForm::of(compare.getLhs()), right = LinearForm::of(compare.getRhs());
   using Predicate = arith::CmpIPredicate;
   switch (compare.getPredicate()) {
   case Predicate::slt:
-    forms.push_back(right.add(left, -1).add(LinearForm::of(-1)));
-    return true;
+    return add(right.add(left, -1).add(LinearForm::of(-1)));
   case Predicate::sle:
-    forms.push_back(right.add(left, -1));
-    return true;
+    return add(right.add(left, -1));
   case Predicate::sgt:
-    forms.push_back(left.add(right, -1).add(LinearForm::of(-1)));
-    return true;
+    return add(left.add(right, -1).add(LinearForm::of(-1)));
   case Predicate::sge:
-    forms.push_back(left.add(right, -1));
-    return true;
+    return add(left.add(right, -1));
   default:
     return false;
   }
@@ -73,7 +79,7 @@ bool conjuncts(Value condition, SmallVectorImpl<LinearForm> &forms) {
 /// A select of a tile or a constant, and what must not be negative for the tile to come through.
 struct Mask {
   mutable arith::SelectOp select;
-  SmallVector<LinearForm> bounds; // of scalars and the induction variable
+  SmallVector<Conjunct> bounds; // forms of scalars and the induction variable
 };
 
 bool isScalarOutside(Value value, scf::ForOp loop) {
@@ -135,11 +141,11 @@ void boundByElements(LinearForm &form, scf::ForOp loop) {
 
 std::optional<Mask> maskOf(arith::SelectOp select, scf::ForOp loop) {
   Mask mask{select, {}};
-  SmallVector<LinearForm> forms;
+  SmallVector<Conjunct> all;
   if (!isa<RankedTensorType>(select.getType()) || !matchPattern(select.getFalseValue(), m_Constant()) ||
-      !conjuncts(select.getCondition(), forms))
+      !conjuncts(select.getCondition(), all))
     return std::nullopt;
-  for (LinearForm &form : forms) {
+  for (auto &[compare, form] : all) {
     boundByElements(form, loop);
     std::optional<LinearForm> least = schedule::leastOverElements(form);
     if (!least)
@@ -147,7 +153,7 @@ std::optional<Mask> maskOf(arith::SelectOp select, scf::ForOp loop) {
     for (auto [term, coefficient] : least->list())
       if (term.value != loop.getInductionVar() && !isScalarOutside(term.value, loop))
         return std::nullopt;
-    mask.bounds.push_back(*least);
+    mask.bounds.push_back({compare, *least});
   }
   return mask;
 }
@@ -170,49 +176,113 @@ Value materialise(OpBuilder &builder, Location loc, const LinearForm &form) {
   return sum ? arith::AddIOp::create(builder, loc, sum, rest).getResult() : rest;
 }
 
-/// Compares a position with a scalar (or with another position and a scalar), whatever sums the
-/// program has on the two sides: no arithmetic is left for each element.
-void simplify(arith::CmpIOp compare) {
-  SmallVector<LinearForm> forms;
-  auto type = dyn_cast<RankedTensorType>(compare.getLhs().getType());
-  if (!type || !type.getElementType().isInteger(32) || !conjuncts(compare.getResult(), forms))
-    return;
-  LinearForm rest = forms.front();
-  Value below, above; // positions with coefficients -1 and 1
-  OpBuilder builder(compare);
-  Location loc = compare.getLoc();
-  for (auto [term, coefficient] : forms.front().list()) {
-    if (term.value.getType().isInteger(32))
+/// A form of a tile's elements as sign * (position along the last axis that there is) + other tiles + scalars.
+struct Separated {
+  struct Tile {
+    schedule::Term term;
+    int64_t sign, axis;
+    bool isPosition;
+  };
+  Tile inner;
+  SmallVector<Tile> others;
+  LinearForm rest;
+
+  /// The other tiles and `scalars`, or what is left of these less the tiles.
+  Value beside(OpBuilder &builder, Location loc, RankedTensorType type, const LinearForm &scalars, bool negative) const {
+    Value sum = nv::SplatOp::create(builder, loc, type, materialise(builder, loc, scalars));
+    for (const Tile &tile : others) {
+      Value value = tile.isPosition ? nv::IndexOp::create(builder, loc, type, tile.axis).getResult()
+                                    : nv::BroadcastOp::create(builder, loc, type, tile.term.value, 1 - tile.axis).getResult();
+      sum = (tile.sign > 0) != negative ? arith::AddIOp::create(builder, loc, value, sum).getResult()
+                                        : arith::SubIOp::create(builder, loc, sum, value).getResult();
+    }
+    return sum;
+  }
+};
+
+std::optional<Separated> separate(const LinearForm &form, RankedTensorType type) {
+  std::optional<Separated::Tile> inner;
+  SmallVector<Separated::Tile> others;
+  LinearForm rest = form;
+  for (auto [term, coefficient] : form.list()) {
+    if (!term.isTile())
       continue;
     auto position = term.position();
-    Value &place = coefficient < 0 ? below : above;
-    if (!position || position->axis >= type.getRank() ||
-        position->extent != type.getDimSize(position->axis) || std::abs(coefficient) != 1 || place)
-      return;
-    place = nv::IndexOp::create(builder, loc, type, position->axis);
+    int64_t axis = position ? position->axis : term.axis;
+    int64_t extent = position ? position->extent : cast<RankedTensorType>(term.value.getType()).getDimSize(0);
+    if (std::abs(coefficient) != 1 || axis < 0 || axis >= type.getRank() || extent != type.getDimSize(axis) || (!position && type.getRank() != 2))
+      return std::nullopt;
+    Separated::Tile tile{term, coefficient, axis, position.has_value()};
     rest.erase(term);
+    if (!tile.isPosition || (inner && inner->axis >= axis)) {
+      others.push_back(tile);
+      continue;
+    }
+    if (inner)
+      others.push_back(*inner);
+    inner = tile;
   }
-  if (!below && !above)
+  if (!inner || llvm::any_of(others, [&](const Separated::Tile &tile) { return tile.axis == inner->axis; }))
+    return std::nullopt;
+  return Separated{*inner, others, rest};
+}
+
+/// Compares a position with a scalar, or with something that lies along another axis and a scalar, whatever sums the program
+/// has on the two sides: no arithmetic is left for each element.
+void simplify(arith::CmpIOp compare) {
+  SmallVector<Conjunct> found;
+  auto type = dyn_cast<RankedTensorType>(compare.getLhs().getType());
+  if (!type || !type.getElementType().isInteger(32) || !conjuncts(compare.getResult(), found))
     return;
+  std::optional<Separated> parts = separate(found.front().form, type);
+  if (!parts)
+    return;
+  OpBuilder builder(compare);
+  Location loc = compare.getLoc();
   // As `position < extent`, whose divisibility makes accesses wide, not `position <= extent - 1`;
   // but one is not added to a limit that the program gives, which may be the largest number.
   using Predicate = arith::CmpIPredicate;
-  LinearForm bound = below ? rest : LinearForm().add(rest, -1);
+  bool below = parts->inner.sign < 0;
+  LinearForm bound = below ? parts->rest : LinearForm().add(parts->rest, -1);
   bool strict = llvm::is_contained({Predicate::slt, Predicate::sgt}, compare.getPredicate()) ||
                 (below ? bound.constant < 0 : bound.constant > 0);
   if (strict)
     bound.constant += below ? 1 : -1;
-  Value limit =
-      nv::SplatOp::create(builder, loc, type, materialise(builder, loc, bound));
-  if (below && above)
-    limit = arith::AddIOp::create(builder, loc, above, limit);
+  Value place = nv::IndexOp::create(builder, loc, type, parts->inner.axis);
+  Value limit = parts->beside(builder, loc, type, bound, !below);
   Predicate predicate = below    ? strict ? Predicate::slt : Predicate::sle
                         : strict ? Predicate::sgt
                                  : Predicate::sge;
-  Value result = arith::CmpIOp::create(builder, loc, predicate,
-                                       below ? below : above, limit);
+  Value result = arith::CmpIOp::create(builder, loc, predicate, place, limit);
   compare.replaceAllUsesWith(result);
   compare.erase();
+}
+
+/// Converts a sum of positions and scalars as a position and what is beside it, which the conversion of places
+/// (convert-to-llvm) then does once for each row.
+void simplify(arith::SIToFPOp convert) {
+  auto type = dyn_cast<RankedTensorType>(convert.getIn().getType());
+  if (!type || !type.getElementType().isInteger(32))
+    return;
+  std::optional<Separated> parts = separate(LinearForm::of(convert.getIn()), type);
+  if (!parts)
+    return;
+  OpBuilder builder(convert);
+  Location loc = convert.getLoc();
+  Value place = nv::IndexOp::create(builder, loc, type, parts->inner.axis);
+  Value beside = parts->beside(builder, loc, type, parts->rest, /*negative=*/false);
+  auto noWrap = arith::IntegerOverflowFlags::nsw; // as all that is linear here
+  convert.setOperand(parts->inner.sign > 0 ? arith::AddIOp::create(builder, loc, place, beside, noWrap).getResult()
+                                           : arith::SubIOp::create(builder, loc, beside, place, noWrap).getResult());
+}
+
+void setTrue(Operation *compare) {
+  OpBuilder builder(compare);
+  Type type = compare->getResult(0).getType();
+  Value always = isa<ShapedType>(type)
+                     ? arith::ConstantOp::create(builder, compare->getLoc(), DenseElementsAttr::get(cast<ShapedType>(type), true)).getResult()
+                     : arith::ConstantIntOp::create(builder, compare->getLoc(), 1, 1).getResult();
+  compare->getResult(0).replaceAllUsesWith(always);
 }
 
 struct Splitter {
@@ -248,26 +318,39 @@ struct Splitter {
     return arith::SelectOp::create(builder, loc, above, one, quotient);
   }
 
-  scf::ForOp part(Value lower, Value upper, ValueRange inits, bool masked,
-                  const SmallVectorImpl<Mask> &masks) {
+  /// Which comparisons a part of the loop leaves out.
+  enum class True { None, FromHere, All };
+
+  scf::ForOp part(Value lower, Value upper, ValueRange inits, True known, const SmallVectorImpl<Mask> &masks) {
     IRMapping mapping;
     auto copy = cast<scf::ForOp>(builder.clone(*loop, mapping));
     copy.setLowerBound(lower);
     copy.setUpperBound(upper);
     copy.getInitArgsMutable().assign(inits);
-    if (!masked)
-      for (Mask mask : masks) {
-        auto select = cast<arith::SelectOp>(mapping.lookup(mask.select.getOperation()));
+    for (Mask mask : masks) {
+      auto select = cast<arith::SelectOp>(mapping.lookup(mask.select.getOperation()));
+      bool any = false;
+      for (auto &[compare, bound] : mask.bounds) {
+        if (known != True::FromHere || bound.coefficientOf(loop.getInductionVar()) < 0) {
+          any = true;
+          continue;
+        }
+        Operation *own = mapping.lookupOrNull(compare.getOperation());
+        if (own)
+          setTrue(own);
+      }
+      if (known == True::All || !any) {
         select.getResult().replaceAllUsesWith(select.getTrueValue());
         select.erase();
       }
+    }
     return copy;
   }
 
   void split(const SmallVectorImpl<Mask> &masks) {
     Value lower = loop.getLowerBound(), upper = loop.getUpperBound(), begin, end;
     for (const Mask &mask : masks)
-      for (const LinearForm &bound : mask.bounds) {
+      for (const auto &[compare, bound] : mask.bounds) {
         Value point = turningPoint(bound);
         if (bound.coefficientOf(loop.getInductionVar()) > 0)
           begin = begin ? arith::MaxSIOp::create(builder, loc, begin, point).getResult() : point;
@@ -279,20 +362,20 @@ struct Splitter {
       return arith::MinSIOp::create(builder, loc, value, upper);
     };
     SmallVector<Value> state(loop.getInitArgs());
-    auto run = [&](Value from, Value to, bool masked) {
-      scf::ForOp next = part(from, to, state, masked, masks);
+    auto run = [&](Value from, Value to, True known) {
+      scf::ForOp next = part(from, to, state, known, masks);
       state.assign(next.getResults().begin(), next.getResults().end());
     };
     Value from = lower;
     if (begin) {
       begin = clamp(begin, lower);
-      run(lower, begin, /*masked=*/true);
+      run(lower, begin, True::None);
       from = begin;
     }
     Value to = end ? clamp(end, from) : upper;
-    run(from, to, /*masked=*/false);
+    run(from, to, True::All);
     if (end)
-      run(to, upper, /*masked=*/true);
+      run(to, upper, True::FromHere); // what holds from `begin` on does here
     loop.replaceAllUsesWith(state);
     loop.erase();
   }
@@ -315,6 +398,10 @@ struct SplitMasks : tileloom::warp::impl::WarpSplitMasksBase<SplitMasks> {
     });
     for (arith::CmpIOp compare : compares)
       simplify(compare);
+    getOperation()->walk([&](arith::SIToFPOp convert) {
+      if (convert->getParentOfType<RoleOp>())
+        simplify(convert);
+    });
   }
 
   void visit(scf::ForOp loop) {
@@ -324,14 +411,18 @@ struct SplitMasks : tileloom::warp::impl::WarpSplitMasksBase<SplitMasks> {
       std::optional<Mask> mask = maskOf(select, loop);
       if (!mask)
         continue;
-      llvm::erase_if(mask->bounds, [&](const LinearForm &bound) {
-        return schedule::isNonNegative(bound, &iterations);
+      llvm::erase_if(mask->bounds, [&](const Conjunct &bound) {
+        if (!schedule::isNonNegative(bound.form, &iterations))
+          return false;
+        if (loop->isProperAncestor(bound.compare))
+          setTrue(bound.compare);
+        return true;
       });
       if (mask->bounds.empty()) {
         select.getResult().replaceAllUsesWith(select.getTrueValue());
         select.erase();
-      } else if (llvm::all_of(mask->bounds, [&](const LinearForm &bound) {
-                   return bound.coefficientOf(loop.getInductionVar()) != 0;
+      } else if (llvm::all_of(mask->bounds, [&](const Conjunct &bound) {
+                   return bound.form.coefficientOf(loop.getInductionVar()) != 0;
                  })) {
         masks.push_back(*mask);
       }

@@ -339,8 +339,11 @@ LogicalResult split(func::FuncOp function) {
   if (tiles && !persistent)
     return function.emitOpError("schedule: persistent = false expected a kernel without a loop "
                                 "over tiles, found one: as many CTAs run as the machine holds");
+  auto dependent = schedule ? schedule.getFields().getAs<BoolAttr>("dependent") : BoolAttr();
   if (!function->hasAttr(launchAttrName))
     function->setAttr(launchAttrName, LaunchAttr::get(function.getContext(), persistent, 1, 1));
+  if (dependent && dependent.getValue())
+    function->setAttr("nv.dependent", builder.getUnitAttr());
   return success();
 }
 

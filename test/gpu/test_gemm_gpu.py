@@ -119,6 +119,13 @@ def test_scales_of_tiles_in_turn():
         assert error(out, wanted) < 5e-3, launch
 
 
+def test_one_slot():
+    """Tiles so large that one slot is left, in turns: a product in flight would wait for ever."""
+    a, b, out = randn(439, 952), randn(1072, 952).T, poison(439, 1072)
+    kernels.gemm(a, b, out, BM=32, BN=256, BK=128, schedule={"use": "pingpong"})
+    assert error(out, a.double() @ b.double()) < 4e-3
+
+
 @pytest.mark.parametrize("interleaved", [True, False])
 @pytest.mark.parametrize("m, n, k", [(128, 64, 64), (200, 136, 200), (1000, 1000, 512)])
 def test_swiglu(interleaved, m, n, k):

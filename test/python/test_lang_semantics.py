@@ -24,6 +24,8 @@ def arithmetic(x: tl.view, y: tl.view, out: tl.view, CASE: tl.constexpr):
             r = tl.where((a < b) & (a > -1), a, tl.where(a == b, 1.0, b))
         elif CASE == "exponential":
             r = tl.exp(a) + tl.exp2(b) + tl.sigmoid(a)
+        elif CASE == "tanh":
+            r = tl.tanh(a) + tl.fast_tanh(b) * tl.fast_tanh(0.5)
         elif CASE == "logarithm":
             r = tl.log(tl.abs(a) + 1) + tl.log2(tl.abs(b) + 1) + tl.sqrt(tl.abs(a)) + tl.rsqrt(tl.abs(b) + 1)
         elif CASE == "rows":
@@ -34,6 +36,8 @@ def arithmetic(x: tl.view, y: tl.view, out: tl.view, CASE: tl.constexpr):
             r = tl.softmax(a)
         elif CASE == "index":
             r = a + tl.arange(0, 64)[:, None] * 2 + (tl.arange(0, 64) % 3)[None, :]
+        elif CASE == "distance":
+            r = b * ((3 * m + tl.arange(0, 64))[None, :] - (m + tl.arange(0, 64))[:, None]).to(tl.float32) + (m - tl.arange(0, 64)[None, :]).to(tl.float32)
         elif CASE == "mask":
             r = tl.where(m + tl.arange(0, 64)[:, None] < 70, a, 0.0)
         elif CASE == "round":
@@ -60,6 +64,8 @@ def expected(case, a, b, m):
         "extremes": lambda: np.maximum(a, b) - np.minimum(a, 0.25) + np.clip(b, -1, 1),
         "where": lambda: np.where((a < b) & (a > -1), a, np.where(a == b, 1.0, b)),
         "exponential": lambda: np.exp(a) + np.exp2(b) + 1 / (1 + np.exp(-a)),
+        "tanh": lambda: np.tanh(a) + np.tanh(b) * np.tanh(0.5),
+        "distance": lambda: b * (2 * m + columns - rows) + m - columns,
         "logarithm": lambda: np.log(abs(a) + 1) + np.log2(abs(b) + 1) + np.sqrt(abs(a)) + 1 / np.sqrt(abs(b) + 1),
         "rows": lambda: a - a.max(1, keepdims=True) + b.sum(1, keepdims=True),
         "columns": lambda: a - a.max(0, keepdims=True) + b.min(0, keepdims=True),
@@ -71,7 +77,7 @@ def expected(case, a, b, m):
 
 
 CASES = ["add", "mixed", "divide", "extremes", "where", "exponential", "logarithm", "rows", "columns", "softmax", "index", "mask", "round",
-         "integer"]
+         "integer", "tanh", "distance"]
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -65,6 +65,7 @@ private:
     double unit = 1; ///< what a leaf has to grow by for one more trip; below one behind a multiplication
     int64_t mostTiles = 3;
     bool tile = false, inner = false, extra = false;
+    double least = 0; ///< the smallest unit of a number of tiles; larger ones count a share of them
     llvm::SmallVector<int64_t, 2> depths;
   };
   llvm::DenseMap<mlir::Value, Mark> marks;
@@ -80,12 +81,19 @@ private:
   void addLeaf(mlir::Value value, llvm::StringMap<int32_t> &functions);
 };
 
-/// The result of an integer operation on known operands (sign-extended to 64 bits), or nothing if
-/// the operation is not one of arith that this knows.
-std::optional<int64_t> evaluateScalar(mlir::Operation *op, llvm::ArrayRef<int64_t> operands);
+/// An integer operation of arith on known operands: which it is, told once, and its widths.
+struct ScalarOp {
+  enum Kind : uint8_t { None, Add, Sub, Mul, DivU, DivS, CeilDivU, CeilDivS, FloorDivS, RemU, RemS, MinS, MaxS, MinU, MaxU,
+                        And, Or, Xor, ShL, ShRU, ShRS, ZeroExtend, Keep, Compare, Select };
+  Kind kind = None;
+  uint8_t width = 0, resultWidth = 0, predicate = 0;
+  explicit operator bool() const { return kind != None; }
 
-/// Whether evaluateScalar knows the operation.
-bool isScalarOp(mlir::Operation *op);
+  /// None for other operations.
+  static ScalarOp of(mlir::Operation *op);
+  /// The result, sign-extended to 64 bits.
+  int64_t evaluate(llvm::ArrayRef<int64_t> operands) const;
+};
 
 /// Launch indices, constants and the like, whose value does not have to be tried: that of one CTA,
 /// or one cluster, that gets all tiles.

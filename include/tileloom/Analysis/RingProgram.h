@@ -57,6 +57,12 @@ struct TraceFault {
 /// Operations that use storage of their replica alone, and which: storages are numbered from 0.
 using PrivateStorage = llvm::DenseMap<mlir::Operation *, int32_t>;
 
+/// An operation that a trace executes.
+struct Relevant {
+  mlir::Operation *op;
+  ScalarOp scalar;
+};
+
 class RingProgram {
 public:
   /// Collects rings and roles. Fails with diagnostics if the rings of a buffer cannot form a cycle
@@ -92,7 +98,7 @@ public:
     return slots + (number * mostReplicas + replica) * ctas + cta;
   }
   /// The operations of each block that tracing has to look at.
-  llvm::DenseMap<mlir::Block *, llvm::SmallVector<mlir::Operation *, 4>> relevant;
+  llvm::DenseMap<mlir::Block *, llvm::SmallVector<Relevant, 4>> relevant;
 
   int32_t barrier(int32_t ring, int32_t cta, int32_t instance, int32_t slot) const {
     const RingInfo &info = rings[ring];

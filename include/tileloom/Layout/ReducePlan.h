@@ -1,8 +1,8 @@
 //===- ReducePlan.h - Reductions and broadcasts along a dimension -----------===//
 //
 // What a reduction of a register tile has to combine: registers of one thread, then lanes
-// (butterfly shuffles), then warps (through shared memory); and its inverse, the broadcast of a
-// slice.
+// (butterfly shuffles), then warps (through shared memory); its inverse, the broadcast of a
+// slice; and the fold of columns onto the first ones.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILELOOM_LAYOUT_REDUCEPLAN_H
@@ -36,6 +36,11 @@ llvm::Expected<ReducePlan> reducePlan(const RegisterLayout &layout, unsigned dim
 /// a thread does not hold the elements that it needs: convert to slice(layout, dim) first.
 llvm::Expected<llvm::SmallVector<unsigned, 16>>
 broadcastPlan(const RegisterLayout &source, const RegisterLayout &layout, unsigned dim);
+
+/// The register of `result` that register i of `source` folds onto: column c of the source belongs
+/// to column c modulo the result's extent. Fails where a thread does not hold both.
+llvm::Expected<llvm::SmallVector<unsigned, 16>> foldPlan(const RegisterLayout &source,
+                                                         const RegisterLayout &result);
 
 } // namespace tileloom::layout
 

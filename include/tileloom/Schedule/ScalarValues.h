@@ -22,12 +22,15 @@ public:
   /// Nothing where an argument that is not known, or memory, decides.
   std::optional<double> operator()(mlir::Value value);
 
+  /// The same with another value of one scalar: a tile coordinate or an induction variable that is not in the middle.
+  ScalarValues with(mlir::Value value, double number) const;
+
 private:
   std::optional<double> compute(mlir::Value value);
   /// The middle of what a tile coordinate or an induction variable runs over.
   std::optional<double> middle(mlir::BlockArgument argument);
 
-  llvm::DenseMap<mlir::Value, double> known;
+  llvm::DenseMap<mlir::Value, double> given, known;
 };
 
 } // namespace tileloom::schedule

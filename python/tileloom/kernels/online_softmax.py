@@ -30,24 +30,36 @@ def key_tiles(m, last, band, BN: tl.constexpr):
 
 
 @tl.jit
-def chunks(rows, band):
-    """Where the chunk of each row begins, or None."""
+def limits(rows, band):
+    """The first and the last key that each row sees; None where `seen` needs none, as the end of the keys or the diagonal is all there is."""
     S, T, CAUSAL, left, right, chunk = band
-    return None if chunk is None else tl.maximum(rows + (T - S), 0) // chunk * chunk
+    place = rows + (T - S)
+    begin = None if chunk is None else tl.maximum(place, 0) // chunk * chunk
+    first = begin if left is None else place - left
+    if left is not None and chunk is not None:
+        first = tl.maximum(first, begin)
+    last = None
+    if not CAUSAL and (right is not None or chunk is not None):
+        last = T - 1
+        if right is not None:
+            last = tl.minimum(place + right, last)
+        if chunk is not None:
+            last = tl.minimum(begin + (chunk - 1), last)
+    return first, last
 
 
 @tl.jit
-def seen(rows, columns, band, begin):
-    """Which of the columns each row sees. begin: of `chunks`."""
+def seen(rows, columns, band, ends):
+    """Which of the columns each row sees. ends: of `limits`."""
     S, T, CAUSAL, left, right, chunk = band
+    first, last = ends
     columns = columns[None, :]
-    mask = columns <= rows[:, None] + (T - S) if CAUSAL else columns < T
-    if right is not None:
-        mask = mask & (columns <= rows[:, None] + (T - S + right))
-    if left is not None:
-        mask = mask & (columns >= rows[:, None] + (T - S - left))
-    if chunk is not None:
-        mask = mask & (columns >= begin[:, None]) & (columns < (begin + chunk)[:, None])
+    if last is not None:
+        mask = columns <= last[:, None]
+    else:
+        mask = columns <= rows[:, None] + (T - S) if CAUSAL else columns < T
+    if first is not None:
+        mask = mask & (columns >= first[:, None])
     return mask
 
 
@@ -59,9 +71,13 @@ def score(s, scale, rows, columns, mods):
     softcap, score_mod, mask_mod, at, arguments = mods
     if softcap is None and score_mod is None:
         return s, scale
-    s = s * (scale * LN2)
     if softcap is not None:  # softcap * tanh(s / softcap)
-        s = softcap * (2 * tl.sigmoid(s * (2 / softcap)) - 1)
+        s = tl.fast_tanh(s * (scale * LN2 / softcap))
+        if score_mod is None:
+            return s, softcap * LOG2E
+        s = s * softcap
+    else:
+        s = s * (scale * LN2)
     if score_mod is not None:
         s = score_mod(s, *at, rows[:, None], columns[None, :], *arguments)
     return s, LOG2E
@@ -80,7 +96,7 @@ def attend(qt, k, v, places, READ: tl.constexpr, rows, tiles, band, scale, mods,
     acc = tl.zeros((BM, D), tl.float32)
     top = tl.full((BM,), -tl.inf, tl.float32)
     total = tl.zeros((BM,), tl.float32)
-    begin = chunks(rows, band)
+    ends = limits(rows, band)
     factor = scale if mods is None else score(0.0, scale, rows, rows, mods)[1]
     slack = THRESHOLD / factor if THRESHOLD else None
     for j in tl.range(count):  # the last tile first: the end of the keys and the diagonal cut only those that come first
@@ -88,7 +104,7 @@ def attend(qt, k, v, places, READ: tl.constexpr, rows, tiles, band, scale, mods,
         s = tl.dot(qt, READ(k, places[0], n, BN, qt.shape[1]).T)
         columns = n + tl.arange(0, BN)
         s, _ = score(s, scale, rows, columns, mods)
-        mask = seen(rows, columns, band, begin)
+        mask = seen(rows, columns, band, ends)
         if mods is not None and mods[2] is not None:
             mask = mask & mods[2](*mods[3], rows[:, None], columns[None, :], *mods[4])
         s = tl.where(mask, s, -tl.inf)

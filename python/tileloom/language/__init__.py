@@ -6,7 +6,7 @@ from .combine import associative_scan, cumprod, reduce
 from .control import device_assert, device_print, range, static_assert, static_print, static_range, tiles
 from .dtypes import (bfloat16, dtype, float8e4nv, float8e5, float8e8m0, float16, float32, float64, int1, int8, int16, int32, int64,
                      pointer_type, uint8, uint16, uint32, uint64)
-from .functions import (abs, assume, cdiv, ceil, clamp, cos, div_rn, dot, erf, exp, exp2, fdiv, floor, fma, log, log2, max_constancy,
+from .functions import (abs, assume, cdiv, ceil, clamp, cos, div_rn, dot, erf, exp, exp2, fast_tanh, fdiv, floor, fma, log, log2, max_constancy,
                         max_contiguous, maximum, minimum, multiple_of, next_power_of_2, num_programs, program_id, rsqrt, sigmoid, sin,
                         softmax, sqrt, swizzle2d, tanh, where)
 from .memory import load, store

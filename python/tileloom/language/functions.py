@@ -28,6 +28,15 @@ rsqrt = _function("rsqrt", "math.rsqrt", lambda x: 1.0 / _math.sqrt(x))
 sin = _function("sin", "math.sin", _math.sin)
 cos = _function("cos", "math.cos", _math.cos)
 tanh = _function("tanh", "math.tanh", _math.tanh)
+
+
+def fast_tanh(x):
+    """tanh by one instruction: within 2^-11 of its value, relative (float32)."""
+    if is_number(semantic.operand(x)):
+        return _math.tanh(semantic.operand(x))
+    return semantic.unary("math.tanh", x, "tl.fast_tanh", (32,), " fastmath<afn>")
+
+
 erf = _function("erf", "math.erf", _math.erf)
 floor = _function("floor", "math.floor", lambda x: float(_math.floor(x)))
 ceil = _function("ceil", "math.ceil", lambda x: float(_math.ceil(x)))

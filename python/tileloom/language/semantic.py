@@ -328,11 +328,11 @@ def where(condition, x, y):
     return tensor(handle, x.dtype, x.shape, tiled=x.tiled or y.tiled)
 
 
-def unary(op, value, name, floats=(32, 64)):
-    """A function of math or arith on floats of the widths `floats`."""
+def unary(op, value, name, floats=(32, 64), flags=""):
+    """A function of math or arith on floats of the widths `floats`. flags: behind the operand, " fastmath<afn>"."""
     value = to_tensor(value)
     if not value.dtype.is_floating() or value.dtype.bits not in floats:
         raise ProgramError(f"{name} of {describe(value)}: needed {' or '.join(f'float{bits}' for bits in floats)}; convert with "
                            ".to(tl.float32)")
-    handle = builder().value(f"{op} {value.handle} : {tensor_type(value.shape, value.dtype.mlir)}")
+    handle = builder().value(f"{op} {value.handle}{flags} : {tensor_type(value.shape, value.dtype.mlir)}")
     return tensor(handle, value.dtype, value.shape)

@@ -275,6 +275,38 @@ func.func @no_barrier(%A: !tile.desc<64x64xbf16>, %v: !smem, %x: i32) {
 
 // -----
 
+// A place and a value are converted once for each thread, constants are added as floats; not where the sum may wrap.
+// CHECK-LABEL: func.func @convert_places
+func.func @convert_places(%n: i32, %p: i64) {
+  warp.specialize {
+    warp.role @math warps(4) attributes {nv.first_warp = 0 : i64} {
+      // CHECK: arith.sitofp
+      // CHECK: %[[FIRST:.*]] = arith.sitofp
+      // CHECK-NEXT: arith.addf %[[FIRST]], %cst
+      // CHECK-NEXT: arith.addf %[[FIRST]], %cst
+      // CHECK-NEXT: arith.addf %[[FIRST]], %cst
+      // CHECK-NOT: arith.addf
+      // CHECK: arith.sitofp
+      // CHECK-NOT: arith.addf
+      // CHECK-COUNT-2: arith.sitofp
+      %i = nv.index dim(1) : tensor<64x16xi32, #nv.wgmma_acc>
+      %m = nv.splat %n : i32 -> tensor<64x16xi32, #nv.wgmma_acc>
+      %s = arith.addi %i, %m overflow<nsw> : tensor<64x16xi32, #nv.wgmma_acc>
+      %x = arith.sitofp %s : tensor<64x16xi32, #nv.wgmma_acc> to tensor<64x16xf32, #nv.wgmma_acc>
+      %t = arith.addi %i, %m : tensor<64x16xi32, #nv.wgmma_acc>
+      %y = arith.sitofp %t : tensor<64x16xi32, #nv.wgmma_acc> to tensor<64x16xf32, #nv.wgmma_acc>
+      %c = arith.cmpf olt, %x, %y : tensor<64x16xf32, #nv.wgmma_acc>
+      %any = nv.warp_any %c : tensor<64x16xi1, #nv.wgmma_acc>
+      scf.if %any {
+        nvvm.barrier
+      }
+    }
+  }
+  return
+}
+
+// -----
+
 // Places are compared as constants with what the other side is beyond the thread's part: one subtraction a row, no register a column.
 // CHECK-LABEL: func.func @compare_places
 func.func @compare_places(%n: i32) {

@@ -64,3 +64,10 @@ func.func @polynomial(%x: f32) -> f32 {
   %c = math.log1p %b : f32
   return %c : f32
 }
+
+// CHECK-LABEL: func.func @tanh_of_the_machine
+func.func @tanh_of_the_machine(%x: f32) -> f32 {
+  // CHECK: llvm.inline_asm {{.*}}"tanh.approx.f32 $0, $1;"
+  %a = math.tanh %x fastmath<afn> : f32
+  return %a : f32
+}

@@ -168,3 +168,42 @@ func.func @loops(%x: i32, %p: !llvm.ptr, %b: !llvm.ptr<3>) attributes {nv.thread
   // CHECK: return
   return
 }
+
+// -----
+
+// A dependent kernel: its head runs beside the end of the kernel ahead; every thread waits for that one before its role.
+// CHECK-LABEL: func.func @dependent
+// CHECK: nvvm.fence.mbarrier.init
+// CHECK: nvvm.barrier{{$}}
+// CHECK-NEXT: llvm.inline_asm has_side_effects asm_dialect = att "griddepcontrol.wait;", "~{memory}"
+// CHECK-NEXT: llvm.inline_asm has_side_effects asm_dialect = att "griddepcontrol.launch_dependents;", "~{memory}"
+// CHECK: nvvm.mbarrier.arrive
+func.func @dependent(%b: !llvm.ptr<3>) attributes {nv.threads = 160 : i64, nv.max_registers = 168 : i64, nv.dependent} {
+  %c1 = arith.constant 1 : i32
+  nvvm.mbarrier.init %b, %c1 : !llvm.ptr<3>, i32
+  warp.specialize {
+    warp.role @load warps(1) attributes {nv.first_warp = 4 : i64} {
+      %s = nvvm.mbarrier.arrive %b : !llvm.ptr<3> -> i64
+    }
+    warp.role @math warps(4) attributes {nv.first_warp = 0 : i64} {
+    }
+  }
+  return
+}
+
+// -----
+
+// One without barriers waits, too.
+// CHECK-LABEL: func.func @dependent_plain
+// CHECK-NOT: nvvm.barrier
+// CHECK: "griddepcontrol.wait;"
+// CHECK: llvm.load
+func.func @dependent_plain(%p: !llvm.ptr<1>) attributes {nv.threads = 128 : i64, nv.dependent} {
+  warp.specialize {
+    warp.role @math warps(4) attributes {nv.first_warp = 0 : i64} {
+      %v = llvm.load %p : !llvm.ptr<1> -> i32
+      llvm.store %v, %p : i32, !llvm.ptr<1>
+    }
+  }
+  return
+}

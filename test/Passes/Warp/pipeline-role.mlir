@@ -294,6 +294,59 @@ func.func @pending(%n: i32, %p: i64) {
 
 // -----
 
+!b = !warp.buffer<1 x [64x64xbf16]>
+!v = !nv.memdesc<64x64xbf16>
+!t = tensor<64x64xf32>
+
+// A ring of one slot gives it back before it is taken again: nothing stays in flight.
+// CHECK-LABEL: @one_slot
+// CHECK: scf.for
+// CHECK: nv.wgmma
+// CHECK-NEXT: nv.wgmma.wait {{.*}}pending(0)
+// CHECK-NEXT: warp.release
+// CHECK-NEXT: scf.yield
+// REPORT: nothing stays in flight: the only slot goes back before it is taken again
+func.func @one_slot(%n: i32, %p: i64) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %b = warp.buffer : !b
+  %free = warp.ring released %b : !b
+  %ready = warp.ring %b : !b
+  %turn = warp.order 2
+  warp.specialize {
+    warp.role @math warps(4) replicas(2) {
+      %blocks = arith.maxsi %n, %c1 : i32
+      %z = arith.constant dense<0.0> : !t
+      %o = nv.index dim(1) : tensor<64x64xi64>
+      warp.for_each_tile (%i, %j) in (%n, %n) step(replica) {
+        warp.await %turn
+        %s = scf.for %k = %c0 to %blocks step %c1 iter_args(%x = %z) -> (!t) : i32 {
+          %t = warp.acquire %ready
+          %a = warp.slot %t : !v
+          %d0 = nv.wgmma %a, %a acc(%x) : !v, !v -> !t
+          %d = nv.wgmma.wait %d0 pending(0) : !t
+          warp.release %t to %free wgmma
+          scf.yield %d : !t
+        } {warp.pending = 1 : i64}
+        warp.pass %turn
+        nv.global_store %s to %p[%o] : !t, tensor<64x64xi64>
+      }
+    }
+    warp.role @load warps(1) {
+      %blocks = arith.maxsi %n, %c1 : i32
+      warp.for_each_tile (%i, %j) in (%n, %n) {
+        scf.for %k = %c0 to %blocks step %c1 : i32 {
+          %t = warp.acquire %free
+          warp.release %t to %ready tma
+        }
+      }
+    }
+  }
+  return
+}
+
+// -----
+
 !b = !warp.buffer<4 x [64x64xbf16]>
 !v = !nv.memdesc<64x64xbf16>
 !t = tensor<64x64xf32>

@@ -90,13 +90,20 @@ func.func @ragged_last_first(%columns: i32, %p: i64, %q: i64) {
 !i = tensor<64x32xi32>
 !b = tensor<64x32xi1>
 
-// A band around the diagonal: enters, is whole, leaves. Three loops with the masks in the first and the last.
+// A band around the diagonal: enters, is whole, leaves. Three loops, with both comparisons in the first one and the one that
+// fails at the end in the last.
 // CHECK-LABEL: @band
 // CHECK: %[[FIRST:.*]] = scf.for
+// CHECK-DAG: arith.cmpi sge
+// CHECK-DAG: arith.cmpi sle
+// CHECK: arith.andi
 // CHECK: arith.select
 // CHECK: %[[SECOND:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %[[FIRST]])
 // CHECK-NOT: arith.select
 // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[SECOND]])
+// CHECK-NOT: arith.cmpi sge
+// CHECK: arith.cmpi sle
+// CHECK-NOT: arith.andi
 // CHECK: arith.select
 func.func @band(%n: i32, %row: i32, %width: i32, %p: i64, %q: i64) {
   %c0 = arith.constant 0 : i32
@@ -181,8 +188,8 @@ func.func @other(%n: i32, %p: i64, %q: i64) {
 // CHECK-LABEL: @triangle
 // CHECK: %[[END:.*]] = arith.minsi
 // CHECK: scf.for %{{.*}} = %c0_i32 to %[[END]]
-// CHECK-DAG: %[[COLUMNS:.*]] = nv.index dim(1) : tensor<64x64xi32>
-// CHECK-DAG: %[[ROWS:.*]] = nv.index dim(0) : tensor<64x64xi32>
+// CHECK: %[[COLUMNS:.*]] = nv.index dim(1) : tensor<64x64xi32>
+// CHECK: %[[ROWS:.*]] = nv.index dim(0) : tensor<64x64xi32>
 // CHECK: arith.addi %[[ROWS]]
 // CHECK: arith.cmpi sle, %[[COLUMNS]]
 // CHECK: arith.select
@@ -362,6 +369,36 @@ func.func @chunks(%m: i32, %chunk: i32, %tiles: i32, %p: i64, %q: i64) {
         scf.yield %next : !t
       }
       nv.global_store %all to %q[%o] : !t, tensor<64x32xi64>
+    }
+  }
+  return
+}
+
+// -----
+
+!t = tensor<64x32xf32>
+!i = tensor<64x32xi32>
+
+// A sum of positions that is converted: the column, and what is beside it.
+// CHECK-LABEL: @converted
+// CHECK: %[[COLUMN:.*]] = nv.index dim(1) : tensor<64x32xi32>
+// CHECK: %[[ROW:.*]] = nv.index dim(0) : tensor<64x32xi32>
+// CHECK: %[[REST:.*]] = arith.subi %{{.*}}, %[[ROW]]
+// CHECK: %[[SUM:.*]] = arith.addi %[[COLUMN]], %[[REST]] overflow<nsw>
+// CHECK: arith.sitofp %[[SUM]]
+func.func @converted(%m: i32, %n: i32, %q: i64) {
+  warp.specialize {
+    warp.role @sum warps(4) {
+      %o = nv.index dim(1) : tensor<64x32xi64>
+      %c = nv.index dim(1) : !i
+      %r = nv.index dim(0) : !i
+      %n0 = nv.splat %n : i32 -> !i
+      %m0 = nv.splat %m : i32 -> !i
+      %column = arith.addi %n0, %c : !i
+      %row = arith.addi %m0, %r : !i
+      %distance = arith.subi %column, %row : !i
+      %x = arith.sitofp %distance : !i to !t
+      nv.global_store %x to %q[%o] : !t, tensor<64x32xi64>
     }
   }
   return

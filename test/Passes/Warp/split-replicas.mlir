@@ -141,3 +141,31 @@ func.func @shared(%A: !tile.desc<128x64xbf16>, %B: !tile.desc<64x64xbf16>, %D: !
   tile.scatter %i to %E[%i] : i32, i32
   return
 }
+
+// -----
+
+// Numbers that are read for each row and each column, with dimensions of extent one: the rows' are divided.
+// CHECK-LABEL: func.func @labels_of_rows
+// CHECK: warp.role @math warps(4) replicas(2) {
+// CHECK: nv.global_load {{.*}} -> tensor<64x1xi32>
+// CHECK: nv.global_load {{.*}} -> tensor<1x64xi32>
+// CHECK: arith.cmpi eq, {{.*}} : tensor<64x64xi32>
+func.func @labels_of_rows(%A: !tile.desc<128x64xbf16>, %B: !tile.desc<64x64xbf16>, %D: !tile.desc<128x64xf32>, %labels: i64, %i: i32)
+    attributes {tile.kernel, tile.schedule = #tile.schedule<replicas = 2, use = "cooperative">} {
+  %zero = arith.constant dense<0.0> : tensor<128x64xf32>
+  %a = tile.load %A[%i, %i] : !tile.desc<128x64xbf16> -> tensor<128x64xbf16>
+  %b = tile.load %B[%i, %i] : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+  %d = tile.dot %a, %b : tensor<128x64xbf16>, tensor<64x64xbf16> -> tensor<128x64xf32>
+  %r = nv.index dim(0) : tensor<128xi64>
+  %c = nv.index dim(0) : tensor<64xi64>
+  %row = tile.expand_dims %r dim(1) : tensor<128xi64> -> tensor<128x1xi64>
+  %column = tile.expand_dims %c dim(0) : tensor<64xi64> -> tensor<1x64xi64>
+  %of_row = nv.global_load %labels[%row] : tensor<128x1xi64> -> tensor<128x1xi32>
+  %of_column = nv.global_load %labels[%column] : tensor<1x64xi64> -> tensor<1x64xi32>
+  %left = tile.broadcast %of_row : tensor<128x1xi32> -> tensor<128x64xi32>
+  %right = tile.broadcast %of_column : tensor<1x64xi32> -> tensor<128x64xi32>
+  %same = arith.cmpi eq, %left, %right : tensor<128x64xi32>
+  %y = arith.select %same, %d, %zero : tensor<128x64xi1>, tensor<128x64xf32>
+  tile.store %y to %D[%i, %i] : tensor<128x64xf32>, !tile.desc<128x64xf32>
+  return
+}

@@ -1353,3 +1353,44 @@ func.func @other_branch(%p: i1, %q: !nv.memdesc<64x64xbf16>) {
   }
   return
 }
+
+// -----
+
+// The steps of a loop count by its stride also where its lower bound is no constant: with two of them the only slot is taken twice.
+func.func @one_slot_in_flight(%k: i32) {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %c65 = arith.constant 65 : i32
+  %b = warp.buffer : !warp.buffer<1 x [64x64xbf16]>
+  // expected-note@+1 {{the ring is here}}
+  %free = warp.ring released %b : !warp.buffer<1 x [64x64xbf16]>
+  %ready = warp.ring %b : !warp.buffer<1 x [64x64xbf16]>
+  warp.specialize {
+    warp.role @load warps(1) {
+      %any = arith.cmpi sgt, %k, %c0 : i32
+      %first = arith.select %any, %c0, %c64 : i32
+      %end = arith.select %any, %k, %c65 : i32
+      scf.for %i = %first to %end step %c64 : i32 {
+        // expected-error@+1 {{deadlock with %arg0 = 65}}
+        %t = warp.acquire %free
+        warp.release %t to %ready tma
+      }
+    }
+    warp.role @math warps(4) {
+      %any = arith.cmpi sgt, %k, %c0 : i32
+      %first = arith.select %any, %c0, %c64 : i32
+      %end = arith.select %any, %k, %c65 : i32
+      %t0 = warp.acquire %ready
+      %next = arith.addi %first, %c64 : i32
+      %last = scf.for %i = %next to %end step %c64 iter_args(%before = %t0) -> (!warp.token) : i32 {
+        // expected-note@+1 {{waits for ring}}
+        %t = warp.acquire %ready
+        // expected-note@+1 {{released only here}}
+        warp.release %before to %free generic
+        scf.yield %t : !warp.token
+      }
+      warp.release %last to %free generic
+    }
+  }
+  return
+}

@@ -177,6 +177,26 @@ static void executeReduction(const RegisterLayout &layout, unsigned dim) {
   executeReduction(layout, dim, get(reducePlan(layout, dim)));
 }
 
+TEST(Folds, Accumulators) {
+  for (int64_t n : {16, 96, 176, 256}) {
+    RegisterLayout source = get(RegisterLayout::wgmmaAccumulator({64, n}, 4));
+    RegisterLayout result = get(RegisterLayout::wgmmaAccumulator({64, 8}, 4));
+    auto targets = get(foldPlan(source, result));
+    ASSERT_EQ(targets.size(), source.registersPerThread());
+    for (unsigned warp = 0; warp < 4; ++warp)
+      for (unsigned lane = 0; lane < 32; ++lane)
+        for (unsigned reg = 0; reg < targets.size(); ++reg) {
+          Index index = source.indexOf(reg, lane, warp);
+          ASSERT_EQ(result.indexOf(targets[reg], lane, warp), (Index{index[0], index[1] % 8}));
+        }
+  }
+  RegisterLayout source = get(RegisterLayout::wgmmaAccumulator({64, 32}, 4));
+  RegisterLayout rows = get(RegisterLayout::blocked({64, 8}, {1, 2}, {16, 2}, {4, 1}, {1, 0}));
+  expectError(foldPlan(source, rows), "repeat in each thread's registers, found 8 columns");
+  RegisterLayout wide = get(RegisterLayout::wgmmaAccumulator({64, 24}, 4));
+  expectError(foldPlan(source, wide), "columns that divide the source's");
+}
+
 TEST(Reductions, Accumulators) {
   for (int64_t n : {8, 96, 112, 176, 192, 256}) {
     RegisterLayout acc = get(RegisterLayout::wgmmaAccumulator({64, n}, 4));
