@@ -218,6 +218,10 @@ static std::string describeAccess(const Cluster &c, const AccessRecord &r) {
   return s + " at line " + std::to_string(r.line) + (r.async ? " (asynchronous proxy)" : "");
 }
 
+/// What makes one lane's access another one's business.
+static constexpr const char *unsynchronised = "; nothing has synchronised the warp since (bar.warp.sync, or a barrier)";
+static constexpr const char *releasedByOthers = "; only other lanes of that warp have released since (bar.warp.sync is missing before)";
+
 static void reportConflict(Warp &w, const AccessCheck &check, const SharedPlace &p,
                            const Actor &actor, int lane) {
   Cluster &c = *w.cluster;
@@ -241,20 +245,16 @@ static void reportConflict(Warp &w, const AccessCheck &check, const SharedPlace 
     text = me + " overwrites " + at + ", which may still be read by " + other;
     break;
   case Conflict::Fellow:
-    text = me + " reads " + at + ", which another lane of the warp wrote by " + other +
-           "; nothing has synchronised the warp since (bar.warp.sync, or a barrier)";
+    text = me + " reads " + at + ", which another lane of the warp wrote by " + other + unsynchronised;
     break;
   case Conflict::FellowRead:
-    text = me + " overwrites " + at + ", which another lane of the warp may still read by " + other +
-           "; nothing has synchronised the warp since (bar.warp.sync, or a barrier)";
+    text = me + " overwrites " + at + ", which another lane of the warp may still read by " + other + unsynchronised;
     break;
   case Conflict::LaneWrite:
-    text = me + " reads " + at + ", written by " + other +
-           "; only other lanes of that warp have released since (bar.warp.sync is missing before)";
+    text = me + " reads " + at + ", written by " + other + releasedByOthers;
     break;
   case Conflict::LaneRead:
-    text = me + " overwrites " + at + ", which may still be read by " + other +
-           "; only other lanes of that warp have released since (bar.warp.sync is missing before)";
+    text = me + " overwrites " + at + ", which may still be read by " + other + releasedByOthers;
     break;
   case Conflict::UnfencedRead:
     kind = "missing-proxy-fence";
