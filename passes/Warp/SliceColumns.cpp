@@ -287,7 +287,7 @@ private:
     auto copy = cast<nv::ReduceOp>(builder.clone(*reduce));
     copy.getSourceMutable().assign(slice);
     Value part = copy.getResult();
-    return before ? combineParts(builder, reduce, before, part) : part;
+    return before ? combineParts(builder, reduce.getLoc(), reduce.getKind(), before, part) : part;
   }
 
   Block &block;
