@@ -201,6 +201,7 @@ static AccessRecord recordOf(Warp &w, const Actor &actor) {
   r.globalCta = uint32_t(w.cta->linear);
   r.async = actor.async;
   r.layout = actor.layout;
+  r.update = actor.update;
   r.warpEpoch = w.syncs;
   r.what = opcodeName(w, actor);
   return r;
@@ -255,6 +256,12 @@ static void reportConflict(Warp &w, const AccessCheck &check, const SharedPlace 
   case Conflict::LaneRead:
     text = me + " overwrites " + at + ", which may still be read by " + other + releasedByOthers;
     break;
+  case Conflict::UnfencedRead:
+    kind = "missing-proxy-fence";
+    text = me + " overwrites " + at + " through the asynchronous proxy; " + other +
+           " may still be under way: what released it does not wait for loads (needed: fence.proxy.async "
+           "between the read and the release)";
+    break;
   case Conflict::Layout:
     kind = "swizzle-mismatch";
     text = me + " reads " + at + " with swizzle " + swizzleName(Swizzle(actor.layout - 1)) + "; " +
@@ -275,8 +282,12 @@ void noteShared(Warp &w, const SharedPlace &p, uint32_t bytes, Mode mode, const 
   if (!cta.shadow)
     return;
   Cluster &c = *w.cluster;
-  bool races = c.checking(CheckRaces) && (mode == Mode::Read || mode == Mode::Write);
+  // Atomic operations of threads are ordered by what they read (GlobalOrder); reductions that complete on
+  // an mbarrier, by that.
+  bool update = mode == Mode::Update && actor.id != w.actor;
+  bool races = c.checking(CheckRaces) && (mode == Mode::Read || mode == Mode::Write || update);
   Access a;
+  a.update = update;
   a.actor = actor.id;
   a.async = actor.async;
   a.layout = actor.layout;
@@ -303,10 +314,12 @@ void noteShared(Warp &w, const SharedPlace &p, uint32_t bytes, Mode mode, const 
       w.recordActor = actor.id;
     }
     a.record = w.recordId;
+    if (mode == Mode::Read && !actor.async)
+      w.readRecord = w.recordId;
   }
   AccessCheck check;
   if (mode != Mode::Write)
-    check = cta.shadow->read(p.offset, bytes, a, races, c.checking(CheckUninitialised));
+    check = cta.shadow->read(p.offset, bytes, a, races && !update, c.checking(CheckUninitialised));
   if (check.conflict == Conflict::None && writes(mode))
     check = cta.shadow->write(p.offset, bytes, a, races);
   if (sameValue && check.conflict == Conflict::WriteWrite)

@@ -4,6 +4,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -17,11 +18,10 @@ bool tileloom::warp::isElementwiseTile(Operation *op) {
   return type && type.getRank() == 2;
 }
 
-Value tileloom::warp::combineParts(OpBuilder &builder, nv::ReduceOp reduce, Value before,
-                                   Value part) {
-  Location loc = reduce.getLoc();
-  bool isFloat = isa<FloatType>(reduce.getSource().getType().getElementType());
-  switch (reduce.getKind()) {
+Value tileloom::warp::combineParts(OpBuilder &builder, Location loc, nv::ReduceKind kind,
+                                   Value before, Value part) {
+  bool isFloat = isa<FloatType>(getElementTypeOrSelf(before.getType()));
+  switch (kind) {
   case nv::ReduceKind::Add:
     return isFloat ? arith::AddFOp::create(builder, loc, before, part).getResult()
                    : arith::AddIOp::create(builder, loc, before, part).getResult();

@@ -18,8 +18,8 @@ namespace tileloom::warp {
 bool isElementwiseTile(mlir::Operation *op);
 
 /// The results of a reduction over two parts of a tile as one.
-mlir::Value combineParts(mlir::OpBuilder &builder, nv::ReduceOp reduce, mlir::Value before,
-                         mlir::Value part);
+mlir::Value combineParts(mlir::OpBuilder &builder, mlir::Location loc, nv::ReduceKind kind,
+                         mlir::Value before, mlir::Value part);
 
 /// Columns [column, column + columns) of values, made where the builder stands.
 class ColumnPiece {

@@ -43,7 +43,7 @@ namespace {
 int64_t slotBytes(BufferType type) {
   int64_t bytes = 0;
   for (RankedTensorType view : type.getViews())
-    bytes += llvm::alignTo(view.getNumElements() * view.getElementTypeBitWidth() / 8, 1024);
+    bytes += llvm::alignTo(llvm::divideCeil(view.getNumElements() * view.getElementTypeBitWidth(), 8), 1024);
   return bytes;
 }
 

@@ -293,7 +293,7 @@ private:
     // LLVM takes a wait for a barrier for a loop and moves behind it what that loop does not use: a row's maximum, and with
     // it all of the row into registers.
     part = nv::KeepOp::create(builder, reduce.getLoc(), TypeRange(part.getType()), part).getResult(0);
-    return before ? combineParts(builder, reduce, before, part) : part;
+    return before ? combineParts(builder, reduce.getLoc(), reduce.getKind(), before, part) : part;
   }
 
   Block &block;
