@@ -84,6 +84,18 @@ def score(s, scale, rows, columns, mods):
 
 
 @tl.jit
+def masked(s, rows, columns, band, ends, mods, blocks, j, BN: tl.constexpr):
+    """Scores, -inf where a row does not see the column: by its limits, and by a mask_mod where that is asked."""
+    mask = None if blocks is not None and blocks[4] else seen(rows, columns, band, ends)
+    if mods is not None and mods[2] is not None:
+        asked = mods[2](*mods[3], rows[:, None], columns[None, :], *mods[4])
+        if blocks is not None and blocks[2] is not None:
+            asked = asked | (j >= blocks[1] * (blocks[3] // BN))
+        mask = asked if mask is None else mask & asked
+    return s if mask is None else tl.where(mask, s, -tl.inf)
+
+
+@tl.jit
 def named(blocks, index):
     """The number of the block that stands at `index` of the two lists, one behind the other."""
     first = tl.load(blocks[0] + index, index < blocks[1], 0)
@@ -125,14 +137,7 @@ def attend(qt, k, v, places, READ: tl.constexpr, rows, tiles, band, scale, mods,
             values = part if index == 0 else values
         columns = n + tl.arange(0, BN)
         s, _ = score(s, scale, rows, columns, mods)
-        mask = None if blocks is not None and blocks[4] else seen(rows, columns, band, ends)
-        if mods is not None and mods[2] is not None:
-            asked = mods[2](*mods[3], rows[:, None], columns[None, :], *mods[4])
-            if blocks is not None and blocks[2] is not None:
-                asked = asked | (j >= blocks[1] * (blocks[3] // BN))
-            mask = asked if mask is None else mask & asked
-        if mask is not None:
-            s = tl.where(mask, s, -tl.inf)
+        s = masked(s, rows, columns, band, ends, mods, blocks, j, BN)
         most = tl.max(s, 1)
         new = tl.where(most > top + slack, most, top) if THRESHOLD else tl.maximum(top, most)
         shift = tl.where(new == -tl.inf, 0.0, new)  # a row that has seen no key yet
