@@ -52,6 +52,7 @@ bench:
 	$(PYTHON) bench/gemm.py --json bench/results/h200-gemm.json --plot bench/results/h200-gemm
 	$(PYTHON) bench/programs.py --json bench/results/h200-programs.json
 	$(PYTHON) bench/launch.py
+	$(PYTHON) bench/search.py --json bench/results/h200-search.json
 
 docs: setup
 	tools/make_docs.sh
