@@ -46,13 +46,15 @@ wheel: build
 gpu-test:
 	$(PYTHON) -m pytest -q test/gpu
 
-# The hand-written programs beside known PTX: bench/programs.py --reference DIR.
+# The records that README.md quotes. The hand-written programs beside known PTX: bench/programs.py --reference DIR.
+RESULTS ?= bench/results/h200
 bench:
-	$(PYTHON) bench/language.py --repeats 11 --json bench/results/h200-language.json
-	$(PYTHON) bench/gemm.py --json bench/results/h200-gemm.json --plot bench/results/h200-gemm
-	$(PYTHON) bench/programs.py --json bench/results/h200-programs.json
-	$(PYTHON) bench/launch.py
-	$(PYTHON) bench/search.py --json bench/results/h200-search.json
+	$(PYTHON) bench/language.py --repeats 11 --json $(RESULTS)-language.json
+	$(PYTHON) bench/gemm.py --repeats 9 --json $(RESULTS)-gemm.json --plot docs/plots/gemm
+	$(PYTHON) bench/attention.py --no-triton --repeats 7 --only arguments,fp8,varlen,decode --json $(RESULTS)-attention.json
+	$(PYTHON) bench/programs.py --json $(RESULTS)-programs.json
+	$(PYTHON) bench/launch.py --json $(RESULTS)-launch.json
+	$(PYTHON) bench/search.py --json $(RESULTS)-search.json
 
 docs: setup
 	tools/make_docs.sh

@@ -297,16 +297,7 @@ def main():
             "fp8": [(b, s, 16, 128, c) for b, s in LENGTHS for c in (False, True)],
             "varlen": [(kind, 16384, 16, g, 128, c) for kind, g in (("equal", 16), ("mixed", 16)) for c in (False, True)],
             "decode": [*DECODE, *((*s, True) for s in FEW)]}
-    failures = 0
-    for name in options.only.split(","):
-        for shape in work[name]:
-            if options.shapes and not re.search(options.shapes, str(shape)):
-                continue
-            try:
-                getattr(bench, name)(*shape)
-            except (Exception, SystemExit) as error:
-                failures += 1
-                print(f"{name} {shape}: {type(error).__name__}: {str(error)[:600]}", flush=True)
+    failures = sum(bench.run(name, getattr(bench, name), work[name], options.shapes) for name in options.only.split(","))
     bench.summary()
     if options.json:
         bench.write(options.json, "attention.py")

@@ -11,7 +11,6 @@ import argparse
 import functools
 import math
 import os
-import re
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -161,16 +160,7 @@ def main():
         if section not in SECTIONS:
             parser.error(f"--only: {section!r}; needed some of {', '.join(SECTIONS)}")
         shapes, run = work_of(section, bench)
-        for shape in shapes:
-            if options.shapes and not re.search(options.shapes, "x".join(map(str, shape))):
-                continue
-            try:
-                run(*shape)
-            except (Exception, SystemExit) as error:
-                failures += 1
-                print(f"{section} {shape}: {type(error).__name__}: {str(error)[:600]}", flush=True)
-            if shape[0] > 8192:
-                torch.cuda.empty_cache()
+        failures += bench.run(section, run, shapes, options.shapes)
         if options.json:
             bench.write(options.json, "gemm.py")  # after each section: what was measured is kept
     bench.summary()

@@ -12,7 +12,6 @@ import concurrent.futures
 import functools
 import math
 import os
-import re
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -146,7 +145,7 @@ class Bench(Records):
         launch()
         errors = {"tileloom": check("softmax", (rows, columns), relative_error(out, torch.softmax(x.double(), 1)), 4e-3)}
         functions = {"tileloom": launch, "triton": triton_rows.softmax(x, torch.empty_like(x)), "torch": lambda: torch.softmax(x, 1)}
-        self.record("softmax", f"{rows}x{columns}", None, 4 * x.numel(), functions, errors, ("triton", "torch"))
+        self.record("softmax", f"{rows}x{columns}", None, 4 * x.numel(), functions, errors, ("triton", "torch"), often=10)
 
     def layer_norm(self, rows, columns):
         import triton_rows
@@ -159,7 +158,7 @@ class Bench(Records):
         errors = {"tileloom": check("layer_norm", (rows, columns), relative_error(out, wanted), 4e-3)}
         functions = {"tileloom": launch, "triton": triton_rows.layer_norm(x, weight, bias, torch.empty_like(x)),
                      "torch": lambda: torch.nn.functional.layer_norm(x, (columns,), weight, bias)}
-        self.record("layernorm", f"{rows}x{columns}", None, 4 * x.numel(), functions, errors, ("triton", "torch"))
+        self.record("layernorm", f"{rows}x{columns}", None, 4 * x.numel(), functions, errors, ("triton", "torch"), often=10)
 
 
 def warm(search, only):
@@ -203,17 +202,7 @@ def main():
     warm(arguments.search, arguments.only)
     work = {"gemm": GEMM_SHAPES, "attention": [(*s, c) for s in ATTENTION_SHAPES for c in (False, True)], "grouped": GROUPED_SHAPES,
             "softmax": ROWS, "layer_norm": ROWS}
-    failures = 0
-    for name in arguments.only.split(","):
-        for shape in work[name]:
-            if arguments.shapes and not re.search(arguments.shapes, str(shape)):
-                continue
-            try:
-                getattr(bench, name)(*shape)
-            except (Exception, SystemExit) as error:
-                failures += 1
-                print(f"{name} {shape}: {type(error).__name__}: {str(error)[:600]}", flush=True)
-            torch.cuda.empty_cache() if name == "gemm" and shape[0] > 8192 else None
+    failures = sum(bench.run(name, getattr(bench, name), work[name], arguments.shapes) for name in arguments.only.split(","))
     bench.summary()
     if arguments.json:
         bench.write(arguments.json, "language.py")

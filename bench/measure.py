@@ -4,6 +4,7 @@ import datetime
 import json
 import math
 import os
+import re
 import sys
 
 import torch
@@ -53,8 +54,8 @@ def fastest(launches, refused=()):
         except refused:
             continue
         usable[index] = launch
-    times = sorted_times(usable, 9)
-    return usable[min(times, key=lambda index: times[index][4])]
+    times = sorted_times(usable, 25)
+    return usable[min(times, key=lambda index: times[index][12])]
 
 
 class Records:
@@ -63,9 +64,10 @@ class Records:
     def __init__(self, repeats):
         self.repeats, self.rows, self.ratios, self.choices = repeats, [], {}, {}
 
-    def record(self, work, shape, flops, bytes_, functions, errors, peer, **more):
-        """Times the functions and prints a line. peer: the name, or names, that "tileloom" is compared with. more: fields of each row."""
-        quantiles = sorted_times(functions, self.repeats)
+    def record(self, work, shape, flops, bytes_, functions, errors, peer, often=1, **more):
+        """Times the functions and prints a line. peer: the name, or names, that "tileloom" is compared with. often: times the repeats, for what takes
+        a few microseconds. more: fields of each row."""
+        quantiles = sorted_times(functions, often * self.repeats)
         times = {name: own[len(own) // 2] for name, own in quantiles.items()}
         for name, ms in times.items():
             impl, _, variant = name.partition(":")
@@ -86,6 +88,22 @@ class Records:
             text += "; best " + ", ".join(f"{name[9:]} {ours / ms:.3f}" for ms, name in searched[:4])
         print(text, flush=True)
         return times
+
+    def run(self, section, function, shapes, pattern):
+        """Calls `function` with each of `shapes` that the regular expression `pattern` finds something in: in "8192x4096x512", or "(2, 8192, 16, True)".
+        A failure is printed and ends that shape only; gives their number."""
+        failures = 0
+        for shape in shapes:
+            if pattern and not re.search(pattern, f"{'x'.join(map(str, shape))} {shape}"):
+                continue
+            try:
+                function(*shape)
+            except (Exception, SystemExit) as error:
+                failures += 1
+                print(f"{section} {shape}: {type(error).__name__}: {str(error)[:600]}", flush=True)
+            if isinstance(shape[0], int) and shape[0] > 8192:
+                torch.cuda.empty_cache()
+        return failures
 
     def summary(self):
         for (work, peer), ratios in self.ratios.items():

@@ -4,7 +4,7 @@
 //
 //===--------------------------------------------------------------------------------------===//
 
-#include "dialects/Tile/Tile.h"
+#include "dialects/Tile/Kernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
@@ -51,13 +51,14 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op, NamedAttribut
     return op->emitOpError("'tile.schedule' expected a #tile.schedule attribute on a function");
   if (attribute.getName() != kernelAttrName)
     return success();
-  if (!isa<FunctionOpInterface>(op))
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (!function)
     return op->emitOpError("'tile.kernel' expected on a function, found on '")
            << op->getName() << "'";
   if (!isa<UnitAttr>(attribute.getValue()))
     return op->emitOpError("'tile.kernel' expected a unit attribute, found ")
            << attribute.getValue();
-  return success();
+  return verifyKernel(function);
 }
 
 LogicalResult tileloom::tile::parseShapedBody(AsmParser &parser, SmallVectorImpl<int64_t> &shape,
@@ -99,8 +100,9 @@ LogicalResult DescType::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "descriptor rank: expected 1 to 5, found " << shape.size();
   if (llvm::any_of(shape, [](int64_t extent) { return extent < 1; }))
     return emitError() << "descriptor box extents: expected positive values";
-  if (!elementBits(elementType))
-    return emitError() << "descriptor element type: expected an integer or float, found "
+  if (!llvm::is_contained({4, 6, 8, 16, 32, 64}, elementBits(elementType)))
+    return emitError() << "descriptor element type: expected an integer or float of 4, 6, 8, 16, 32 "
+                          "or 64 bits, found "
                        << elementType;
   return success();
 }

@@ -36,6 +36,8 @@ bool isBoxWithoutUnits(ArrayRef<int64_t> box, ArrayRef<int64_t> shape) {
 }
 
 LogicalResult verifyBox(Operation *op, DescType desc, RankedTensorType value, size_t coordinates) {
+  if (value.getRank() == 0)
+    return op->emitOpError("tile: expected at least one dimension, found ") << value;
   if (coordinates != desc.getShape().size())
     return op->emitOpError("coordinates: expected ")
            << desc.getShape().size() << " (the descriptor's rank), found " << coordinates;
@@ -51,6 +53,11 @@ LogicalResult verifyBox(Operation *op, DescType desc, RankedTensorType value, si
   return success();
 }
 
+/// Whether threads can read and write elements of `type` one by one; i1 takes a byte.
+bool isElement(Type type) {
+  return isa<IntegerType, FloatType>(type) && llvm::is_contained({1, 8, 16, 32, 64}, elementBits(type));
+}
+
 /// Offsets, mask and value of an access through a pointer agree.
 LogicalResult verifyAccess(Operation *op, Type value, Type offset, Type mask, Type other) {
   auto shapeOf = [](Type type) -> std::optional<ArrayRef<int64_t>> {
@@ -58,6 +65,9 @@ LogicalResult verifyAccess(Operation *op, Type value, Type offset, Type mask, Ty
       return tensor.getShape();
     return std::nullopt;
   };
+  if (Type element = getElementTypeOrSelf(value); !isElement(element))
+    return op->emitOpError("element type: expected i1, or an integer or float of 8, 16, 32 or 64 bits, found ")
+           << element;
   Type index = getElementTypeOrSelf(offset);
   if (!index.isInteger(32) && !index.isInteger(64))
     return op->emitOpError("offset: expected i32 or i64 elements, found ") << index;

@@ -7,6 +7,8 @@
 
 #include "tileloom/Analysis/HostExpression.h"
 
+#include "dialects/Tile/Kernel.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
@@ -40,7 +42,7 @@ Attribute tileloom::hostExpression(Value value) {
     return builder.getI64IntegerAttr(constant.getSExtValue());
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     auto function = dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
-    if (!function || function.getArgAttr(argument.getArgNumber(), "tile.pointer") || !value.getType().isInteger())
+    if (!function || function.getArgAttr(argument.getArgNumber(), tile::pointerAttrName) || !value.getType().isInteger())
       return {};
     return builder.getDictionaryAttr(
         builder.getNamedAttr("argument", builder.getI64IntegerAttr(argument.getArgNumber())));

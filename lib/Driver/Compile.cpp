@@ -8,6 +8,7 @@
 #include "tileloom/Driver/Compile.h"
 
 #include "PtxasDiagnostics.h"
+#include "ScheduleOption.h"
 #include "tileloom/Analysis/Pressure.h"
 #include "tileloom/Driver/Report.h"
 #include "tileloom/Target/FatalErrors.h"
@@ -265,7 +266,7 @@ LogicalResult compileSource(llvm::StringRef source, llvm::StringRef name, MLIRCo
     StageTimer timer(result.times, "parse");
     module = parseSourceString<ModuleOp>(source, ParserConfig(&context), name);
   }
-  if (!module)
+  if (!module || (!options.schedule.empty() && failed(applySchedule(*module, options.schedule))))
     return failure();
   return compileModule(*module, options, result);
 }

@@ -9,6 +9,7 @@
 
 #include "Explain.h"
 #include "Outputs.h"
+#include "ScheduleOption.h"
 #include "tileloom/Driver/Compile.h"
 #include "tileloom/Driver/Report.h"
 
@@ -47,6 +48,9 @@ struct Options {
   cl::opt<std::string> output{"o",
                               cl::desc("File, or directory if it ends in '/' or exists as one"),
                               cl::value_desc("path"), cl::cat(category())};
+  cl::opt<std::string> schedule{
+      "schedule", cl::value_desc("#tile.schedule<...>"), cl::cat(category()),
+      cl::desc("Fields of the schedule of tile kernels; those that a program gives itself are replaced")};
   cl::opt<std::string> report{"report", cl::ValueOptional, cl::value_desc("text|json"),
                               cl::cat(category()),
                               cl::desc("Print roles, rings, memory, ptxas resources and times")};
@@ -98,7 +102,8 @@ static std::string fillIn(const Options &flags, CompileOptions &options) {
   if (options.emit.empty() && !report)
     options.emit.insert(Artifact::PTX);
   if (flags.target.empty())
-    return "--emit needs --target (sm_90a, sm_100a or sm_103a)";
+    return (flags.schedule.empty() ? "--emit" : "--schedule") +
+           std::string(" needs --target (sm_90a, sm_100a or sm_103a)");
   options.chip = lookupChip(flags.target);
   if (!options.chip)
     return unknownChipMessage(flags.target);
@@ -111,6 +116,7 @@ static std::string fillIn(const Options &flags, CompileOptions &options) {
   options.report = report;
   options.werrorPtxas = flags.werrorPtxas;
   options.lineInfo = flags.lineInfo;
+  options.schedule = flags.schedule;
   options.backend.optLevel = flags.optLevel;
   options.backend.verifyEach = flags.verifyLLVM;
   options.ptxas.path = flags.ptxas;
@@ -138,7 +144,7 @@ bool tileloom::isCompileMode(int argc, char **argv) {
     if (!argument.consume_front("--") && !argument.consume_front("-"))
       continue;
     llvm::StringRef name = argument.split('=').first;
-    if (name == "target" || name == "emit")
+    if (name == "target" || name == "emit" || name == "schedule")
       return true;
   }
   return false;
@@ -154,7 +160,7 @@ int tileloom::compileMain(int argc, char **argv, DialectRegistry &registry) {
   cl::ParseCommandLineOptions(
       argc, argv,
       "Tileloom: compile a tile program for an NVIDIA GPU\n\n"
-      "Without --target and --emit this is an opt tool like mlir-opt; --help-list shows its "
+      "Without --target, --emit and --schedule this is an opt tool like mlir-opt; --help-list shows its "
       "passes,\n"
       "pipelines and options. Debugging options of MLIR and LLVM work in both modes.\n");
 
@@ -191,9 +197,10 @@ int tileloom::compileMain(int argc, char **argv, DialectRegistry &registry) {
   context.printOpOnDiagnostic(false);
   if (flags.explain.getNumOccurrences()) {
     OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
-    std::string problem =
-        module ? explainSchedule(*module, flags.target, flags.explain, llvm::outs()) : "";
-    return !problem.empty() ? fail(problem) : module ? 0 : 1;
+    if (!module || (!flags.schedule.empty() && failed(applySchedule(*module, flags.schedule))))
+      return 1;
+    std::string problem = explainSchedule(*module, flags.target, flags.explain, llvm::outs());
+    return problem.empty() ? 0 : fail(problem);
   }
   if (failed(compileSource(text, name, context, options, result)))
     return 1;

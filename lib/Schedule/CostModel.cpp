@@ -142,11 +142,17 @@ private:
   /// have to load as much (warp-expand-tile-loops).
   WalkResult checkTurns(tile::LoadOp load, Prediction &result) {
     for (Operation *op = load->getParentOp(); !isa<func::FuncOp, tile::ForEachTileOp>(op);
-         op = op->getParentOp())
-      if (llvm::any_of(op->getOperands().take_front(isa<scf::ForOp>(op) ? 3 : 1), variesByTile)) {
+         op = op->getParentOp()) {
+      bool varies = true; // how often a while loop runs is known as it runs
+      if (auto loop = dyn_cast<scf::ForOp>(op))
+        varies = llvm::any_of(loop->getOperands().take_front(loop.getNumControlOperands()), variesByTile);
+      else if (auto branch = dyn_cast<scf::IfOp>(op))
+        varies = variesByTile(branch.getCondition());
+      if (varies) {
         result.reason = "in turns: what a tile loads differs from tile to tile";
         return WalkResult::interrupt();
       }
+    }
     return WalkResult::advance();
   }
 

@@ -7,6 +7,8 @@
 
 #include "RowCosts.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include <cmath>
 #include <numeric>
 
@@ -33,8 +35,8 @@ LoadedRows loadedRows(tile::LoadOp load, ScalarValues &evaluate, const Machine &
 
 StoredRows storedRows(Operation *store, int64_t columns, ScalarValues &evaluate, const Machine &machine) {
   auto type = cast<RankedTensorType>(store->getOperand(0).getType());
-  int64_t row = int64_t(rowBytes(type)), pitch = int64_t(evaluate(store->getOperand(1)).value_or(0));
-  double swizzle = std::gcd(columns * type.getElementTypeBitWidth() / 8, line);
+  int64_t row = int64_t(std::ceil(rowBytes(type))), pitch = int64_t(evaluate(store->getOperand(1)).value_or(0));
+  double swizzle = std::gcd(int64_t(llvm::divideCeil(columns * type.getElementTypeBitWidth(), 8)), line);
   // Pieces of one row of the tile meet in L2: the whole row's lines count.
   double aligned = std::gcd(std::gcd(pitch, row), line);
   double lines = (row + line - aligned) / row;

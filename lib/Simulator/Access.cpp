@@ -201,6 +201,7 @@ static AccessRecord recordOf(Warp &w, const Actor &actor) {
   r.globalCta = uint32_t(w.cta->linear);
   r.async = actor.async;
   r.layout = actor.layout;
+  r.update = actor.update;
   r.warpEpoch = w.syncs;
   r.what = opcodeName(w, actor);
   return r;
@@ -216,6 +217,10 @@ static std::string describeAccess(const Cluster &c, const AccessRecord &r) {
     s += " of CTA rank " + std::to_string(r.cta);
   return s + " at line " + std::to_string(r.line) + (r.async ? " (asynchronous proxy)" : "");
 }
+
+/// What makes one lane's access another one's business.
+static constexpr const char *unsynchronised = "; nothing has synchronised the warp since (bar.warp.sync, or a barrier)";
+static constexpr const char *releasedByOthers = "; only other lanes of that warp have released since (bar.warp.sync is missing before)";
 
 static void reportConflict(Warp &w, const AccessCheck &check, const SharedPlace &p,
                            const Actor &actor, int lane) {
@@ -240,20 +245,22 @@ static void reportConflict(Warp &w, const AccessCheck &check, const SharedPlace 
     text = me + " overwrites " + at + ", which may still be read by " + other;
     break;
   case Conflict::Fellow:
-    text = me + " reads " + at + ", which another lane of the warp wrote by " + other +
-           "; nothing has synchronised the warp since (bar.warp.sync, or a barrier)";
+    text = me + " reads " + at + ", which another lane of the warp wrote by " + other + unsynchronised;
     break;
   case Conflict::FellowRead:
-    text = me + " overwrites " + at + ", which another lane of the warp may still read by " + other +
-           "; nothing has synchronised the warp since (bar.warp.sync, or a barrier)";
+    text = me + " overwrites " + at + ", which another lane of the warp may still read by " + other + unsynchronised;
     break;
   case Conflict::LaneWrite:
-    text = me + " reads " + at + ", written by " + other +
-           "; only other lanes of that warp have released since (bar.warp.sync is missing before)";
+    text = me + " reads " + at + ", written by " + other + releasedByOthers;
     break;
   case Conflict::LaneRead:
-    text = me + " overwrites " + at + ", which may still be read by " + other +
-           "; only other lanes of that warp have released since (bar.warp.sync is missing before)";
+    text = me + " overwrites " + at + ", which may still be read by " + other + releasedByOthers;
+    break;
+  case Conflict::UnfencedRead:
+    kind = "missing-proxy-fence";
+    text = me + " overwrites " + at + " through the asynchronous proxy; " + other +
+           " may still be under way: what released it does not wait for loads (needed: fence.proxy.async "
+           "between the read and the release)";
     break;
   case Conflict::Layout:
     kind = "swizzle-mismatch";
@@ -275,8 +282,12 @@ void noteShared(Warp &w, const SharedPlace &p, uint32_t bytes, Mode mode, const 
   if (!cta.shadow)
     return;
   Cluster &c = *w.cluster;
-  bool races = c.checking(CheckRaces) && (mode == Mode::Read || mode == Mode::Write);
+  // Atomic operations of threads are ordered by what they read (GlobalOrder); reductions that complete on
+  // an mbarrier, by that.
+  bool update = mode == Mode::Update && actor.id != w.actor;
+  bool races = c.checking(CheckRaces) && (mode == Mode::Read || mode == Mode::Write || update);
   Access a;
+  a.update = update;
   a.actor = actor.id;
   a.async = actor.async;
   a.layout = actor.layout;
@@ -303,10 +314,12 @@ void noteShared(Warp &w, const SharedPlace &p, uint32_t bytes, Mode mode, const 
       w.recordActor = actor.id;
     }
     a.record = w.recordId;
+    if (mode == Mode::Read && !actor.async)
+      w.readRecord = w.recordId;
   }
   AccessCheck check;
   if (mode != Mode::Write)
-    check = cta.shadow->read(p.offset, bytes, a, races, c.checking(CheckUninitialised));
+    check = cta.shadow->read(p.offset, bytes, a, races && !update, c.checking(CheckUninitialised));
   if (check.conflict == Conflict::None && writes(mode))
     check = cta.shadow->write(p.offset, bytes, a, races);
   if (sameValue && check.conflict == Conflict::WriteWrite)

@@ -20,6 +20,7 @@ inline bool writes(Mode m) { return m == Mode::Write || m == Mode::Update; }
 struct Actor {
   uint32_t id = 0, epoch = 0;
   bool async = false;
+  bool update = false;
   uint8_t layout = 0; // AccessRecord::layout: what a TMA load writes or a descriptor expects
   const char *what = nullptr; // null: the opcode of the instruction
 };

@@ -49,9 +49,13 @@ struct AccessRecord {
   uint16_t cta = 0, warp = 0; // rank in the cluster, warp of the CTA
   uint32_t globalCta = 0;
   bool async = false;     // by the asynchronous proxy
+  bool update = false;    // a reduction: two of them need no order
+  bool byWarp = false;    // tcgen05.ld and st: by all lanes, each of which must have released it
   uint32_t warpEpoch = 0; // Warp::syncs at the access
   uint8_t layout = 0;     // TMA load: 1 + its swizzle; 0: nothing is known
   const char *what = "";  // "st.shared", "TMA load", ...
+  // An ordinary read: loads whose results nobody has waited for, and the warp's epoch at the last wait.
+  uint32_t loadsUnderWay = 0, loadedAt = 0;
 };
 
 } // namespace sim

@@ -170,6 +170,7 @@ static std::unique_ptr<Cta> makeCta(Cluster &cluster, uint32_t rank, const uint3
       w->inFlight.assign(p.registerCount + 1, 0);
       w->inFlightGroup.assign(p.registerCount + 1, 0);
       w->fenceMark.assign(p.registerCount + 1, 0);
+      w->loadOf.assign(p.registerCount + 1, 0);
       w->readMark.assign(p.registerCount + 1, 0);
     }
     if (g.checks & CheckRaces) {

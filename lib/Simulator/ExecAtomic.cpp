@@ -1,4 +1,4 @@
-//===- ExecAtomic.cpp - atom and red (PTX ISA 9.7.13.6-8) -----------------===//
+//===- ExecAtomic.cpp - atom and red (PTX ISA 9.7.13.5, 9.7.13.6) -----------===//
 //
 // Read-modify-write of one to four elements. With several host threads, global words are updated by
 // compare-and-swap; the scope of the instruction matters to the race check only.

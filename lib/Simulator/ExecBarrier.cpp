@@ -24,12 +24,31 @@ bool complete(Cta &cta, NamedBarrier &b) {
   ++b.generation;
   b.done = b.clocks;
   b.clocks = Clocks();
+  b.lastArrivals = std::move(b.arrivals);
+  b.arrivals.clear();
   b.doneTime = b.time;
   b.result = b.reduction;
   b.arrived = b.expected = b.arrivedWarps = 0;
   std::fill(b.arrivedLanes.begin(), b.arrivedLanes.end(), 0);
   madeEvent(*cta.cluster);
   return true;
+}
+
+/// A barrier counts warps, not which: one that arrives without knowing that all arrivals of the last completion have happened
+/// could have been counted for that.
+void noteArrival(Warp &w, NamedBarrier &b, uint32_t id) {
+  if (!w.cluster->checking(CheckBarriers) || w.clocks.empty())
+    return;
+  for (const NamedBarrier::Arrival &a : b.lastArrivals) {
+    if (a.warp == w.id || w.clocks.seen[warpActor(*w.cta, a.warp)] >= a.epoch)
+      continue;
+    report(w, "named-barrier",
+           "barrier " + std::to_string(id) + " is used again by warp " + std::to_string(w.id) + ", which is not ordered after the arrival of warp " +
+               std::to_string(a.warp) + " at line " + std::to_string(a.line) + " for the use before: it could have been counted for that one");
+    b.lastArrivals.clear();
+    break;
+  }
+  b.arrivals.push_back({w.id, w.clocks.seen[w.actor], w.current->line});
 }
 
 void arriveNamed(Warp &w, const Instr &in, NamedBarrier &b, uint32_t id) {
@@ -59,6 +78,8 @@ void arriveNamed(Warp &w, const Instr &in, NamedBarrier &b, uint32_t id) {
   if (b.arrivedWarps >> w.id & 1 && w.cluster->checking(CheckStrict))
     report(w, "named-barrier",
            "the warp arrives twice at barrier " + std::to_string(id) + " before it has completed");
+  endLoads(w); // "prior memory accesses requested by this thread are performed", PTX ISA 9.7.13.1
+  noteArrival(w, b, id);
   b.arrivedLanes[w.id] |= w.active;
   if ((b.arrivedLanes[w.id] & w.live) == w.live) {
     b.arrived += 32;
@@ -209,6 +230,8 @@ void fenceInitialised(Warp &w) {
 Step threadFence(Warp &w, const Instr &in) {
   if (in.sub & 1)
     fenceInitialised(w);
+  else
+    endLoads(w);
   if (!w.clocks.empty()) {
     if (w.cluster->checking(CheckRaces))
       GlobalOrder::of(*w.cluster->grid).fence(w, Scope(in.sub >> 1 & 3));

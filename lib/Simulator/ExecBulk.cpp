@@ -168,6 +168,7 @@ Step bulkCopy(Warp &w, const Instr &in) {
       return;
     for (const LoadTarget &t : targets) {
       Actor a = barrierStream(t.barrier, what);
+      a.update = reduce;
       SharedPlace p{t.cta, uint32_t(dst) & 0xFFFFFF};
       noteShared(w, p, size, reduce ? Mode::Update : Mode::Write, a, int(lane));
       queueCopy(w, lane, false, what, time, [=] {

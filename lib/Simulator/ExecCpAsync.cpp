@@ -1,7 +1,7 @@
 //===- ExecCpAsync.cpp - cp.async and st.async ----------------------------===//
 //
 // Non-bulk copies from global to shared memory (PTX ISA 9.7.9.25.3), their arrival on an mbarrier,
-// and stores to another CTA that complete on one (9.7.9.12). All belong to the generic proxy.
+// and stores to another CTA that complete on one (9.7.9.12, 9.7.13.7). All belong to the generic proxy.
 //
 //===----------------------------------------------------------------------===//
 #include "Bulk.h"
@@ -175,7 +175,10 @@ Step reduceAsync(Warp &w, const Instr &in) {
       return;
     if (p.cta != b.cta)
       report(w, "bad-mbarrier", "red.async: data and mbarrier lie in different CTAs", int(lane));
-    noteShared(w, p, bytes, Mode::Update, barrierStream(b, "red.async"), int(lane));
+    Actor a = barrierStream(b, "red.async");
+    a.async = false;
+    a.update = true;
+    noteShared(w, p, bytes, Mode::Update, a, int(lane));
     uint64_t value = bytes == 8 ? w.reg<uint64_t>(in.c)[lane] : w.reg<uint32_t>(in.c)[lane];
     uint64_t time = w.time + 200;
     queueCopy(w, lane, false, "red.async", time, [=] {

@@ -1,4 +1,4 @@
-//===- ExecLogic.cpp - Bits (PTX ISA 9.7.1.15-22, 9.7.8) ------------------===//
+//===- ExecLogic.cpp - Bits (PTX ISA 9.7.8, 9.7.9.7) ----------------------===//
 //
 // and, or, xor, not, cnot, lop3, shifts, funnel shift, prmt.
 //

@@ -262,6 +262,9 @@ void decodeMmaSync(Decoder &d) {
   int sparse = d.takeOneOf({"sp", "sp::ordered_metadata"});
   d.take("sync");
   d.take("aligned");
+  for (const char *kind : {"kind::f8f6f4", "kind::mxf8f6f4", "kind::mxf4", "kind::mxf4nvf4"})
+    if (d.has(kind))
+      d.fail("mma with ." + std::string(kind) + " is an instruction of sm_120a, not supported");
   if (sparse >= 0)
     return decodeMmaSparse(d, sparse == 1);
   std::string_view shape = d.takeAny();

@@ -190,9 +190,6 @@ void decodeMmaSparse(Decoder &d, bool ordered) {
     d.fail("mma.sp shape '" + std::string(shape) + "'; m16n8kK is needed");
   if (!d.take("row") || !d.take("col"))
     d.fail("mma.sp needs .row.col");
-  for (const char *kind : {"kind::f8f6f4", "kind::mxf8f6f4", "kind::mxf4", "kind::mxf4nvf4"})
-    if (d.has(kind))
-      d.fail("mma.sp." + std::string(kind) + " is an instruction of sm_120a, not supported");
   f.saturate = d.take("satfinite");
   std::string_view td = d.takeAny(), ta = d.takeAny(), tb = d.takeAny(), tc = d.takeAny();
   Ty dType = Ty::None;

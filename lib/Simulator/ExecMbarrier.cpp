@@ -134,8 +134,10 @@ Step arrive(Warp &w, const Instr &in) {
     if (in.sub & HasResult)
       w.reg<uint64_t>(in.d)[lane] = r.token;
     if (in.sub & Relaxed) {
-      if (!w.fenced.empty())
+      if (!w.fenced.empty()) {
         info.clocks.join(w.fenced);
+        w.cluster->records.relaxed(w.actor, w.fenced.seen[w.actor], lane, w.syncs);
+      }
     } else {
       releaseInto(w, info.clocks, 1u << lane);
     }

@@ -1,4 +1,4 @@
-//===- ExecMemory.cpp - ld and st (PTX ISA 9.7.9.8-12) --------------------===//
+//===- ExecMemory.cpp - ld and st (PTX ISA 9.7.9.8-11) --------------------===//
 //
 // Loads and stores of every space and vector length. Handlers are instantiated for the width of the
 // address register; a warp-wide access to shared or global memory tells the checks lane by lane

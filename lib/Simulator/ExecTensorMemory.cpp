@@ -10,6 +10,8 @@
 #include "Tensor.h"
 #include "tileloom/Simulator/Fragments.h"
 
+#include <algorithm>
+
 namespace tileloom {
 namespace sim {
 
@@ -53,81 +55,6 @@ Cta *pairOf(Warp &w) {
            "cta_group::2 needs the other CTA of the pair (rank " + std::to_string(w.cta->rank ^ 1) +
                "); it " + (peer ? "has exited" : "does not exist"));
   return peer && !peer->done ? peer : nullptr;
-}
-
-bool tensorColumns(Warp &w, Cta &cta, uint32_t column, uint32_t columns, const char *what) {
-  TensorMemory &t = tensorOf(cta);
-  for (uint32_t c = column; c < column + columns; ++c)
-    if (c >= TensorMemory::Columns || !t.owner[c]) {
-      report(w, "tensor-bounds",
-             std::string(what) + " uses columns " + std::to_string(column) + " to " +
-                 std::to_string(column + columns - 1) + " of tensor memory; column " +
-                 std::to_string(c) +
-                 (c >= TensorMemory::Columns ? " does not exist" : " is not allocated"));
-      return false;
-    }
-  return true;
-}
-
-Actor tensorStream(Warp &w, const char *what) {
-  Actor a;
-  a.id = tensorActor(w);
-  a.epoch = w.tensorSequence;
-  a.async = true;
-  a.what = what;
-  return a;
-}
-
-void noteTensor(Warp &w, Cta &cta, uint32_t lane, uint32_t column, uint32_t columns, Mode mode,
-                const Actor &actor, const Clocks *clocks) {
-  TensorMemory &t = tensorOf(cta);
-  if (!t.shadow)
-    return;
-  Cluster &c = *w.cluster;
-  bool races = c.checking(CheckRaces);
-  Access a;
-  a.actor = actor.id;
-  a.async = true; // tensor memory has one order of its own: the proxies do not matter
-  w.tensorSeen.proxied.clear();
-  if (races) {
-    if (w.tensorSeen.seen.size() <= w.actor)
-      w.tensorSeen.seen.resize(w.actor + 1, 0);
-    w.tensorSeen.seen[w.actor] = ~0u; // its own accesses are in program order
-    AccessRecord r;
-    r.actor = actor.id;
-    r.epoch = actor.epoch;
-    r.line = w.current->line;
-    r.cta = uint16_t(w.cta->rank);
-    r.warp = uint16_t(w.id);
-    r.globalCta = uint32_t(w.cta->linear);
-    r.async = true;
-    r.what = actor.what ? actor.what : "tcgen05";
-    a.record = c.records.add(r);
-  }
-  a.clocks = clocks ? clocks : followsTensorFences(w) ? &w.tensorSeen : &w.clocks;
-  a.seen = &a.clocks->seen;
-  uint32_t offset = 4 * (lane * TensorMemory::Columns + column);
-  AccessCheck check = mode == Mode::Write ? t.shadow->write(offset, 4 * columns, a, races)
-                                          : t.shadow->read(offset, 4 * columns, a, races,
-                                                           c.checking(CheckUninitialised));
-  if (check.conflict == Conflict::None)
-    return;
-  uint32_t word = check.offset / 4;
-  std::string at = "tensor memory lane " + std::to_string(word / TensorMemory::Columns) +
-                   " column " + std::to_string(word % TensorMemory::Columns);
-  std::string me = actor.what ? actor.what : "this access";
-  if (check.conflict == Conflict::Uninitialised) {
-    report(w, "uninitialised", me + " reads " + at + ", which was never written");
-    return;
-  }
-  const AccessRecord &other = c.records[check.other];
-  report(w, "tensor-race",
-         me + (mode == Mode::Write ? " writes " : " reads ") + at +
-             " without being ordered after its " +
-             (check.conflict == Conflict::ReadWrite ? "read" : "write") + " by " + other.what +
-             " of warp " + std::to_string(other.warp) + " at line " + std::to_string(other.line) +
-             "; needed: commit and mbarrier wait (mma, cp) or wait::ld/st, and the tcgen05 fences "
-             "around the barrier");
 }
 
 namespace {
@@ -264,6 +191,8 @@ Step loadStore(Warp &w, const Instr &in) {
                uint32_t(touched[k - 1] - touched[i] + 1), store ? Mode::Write : Mode::Read, actor);
     i = k;
   }
+  if (m.shadow)
+    w.tensorPending.push_back({column0, column0 + last + 1, in.line, store});
   if (store) {
     w.tensorStores = true;
   } else if (!w.inFlight.empty()) {
@@ -280,6 +209,10 @@ Step loadStore(Warp &w, const Instr &in) {
 }
 
 Step wait(Warp &w, const Instr &in) {
+  bool stores = in.sub;
+  w.tensorPending.erase(std::remove_if(w.tensorPending.begin(), w.tensorPending.end(),
+                                       [&](const Warp::TensorAccess &p) { return p.store == stores; }),
+                        w.tensorPending.end());
   if (in.sub) {
     w.tensorStores = false;
   } else {
@@ -302,6 +235,8 @@ Step fence(Warp &w, const Instr &in) {
     if (!w.clocks.empty()) {
       joinInto(w.clocks.tensor, w.clocks.seen);
       w.fenced = w.clocks;
+      w.cluster->records.tensorFenced(w.actor, w.active | ~w.live, w.syncs, w.clocks.seen);
+      nextEpoch(w, 0);
     }
   } else if (!w.clocks.empty()) {
     joinInto(w.tensorSeen.seen, w.clocks.tensor);

@@ -61,10 +61,10 @@ Step issue(Warp &w, const Instr &in) {
       decodeInstructionDescriptor(MmaKind(in.sub & 7), w.reg<uint32_t>(in.e)[lane], form, o.d);
   if (error.empty() && !tmemLayoutOf(o.d.m, o.group, form.ws, o.d.sparse, o.layout))
     error = "M = " + std::to_string(o.d.m) + " has no layout for this form";
-  // PTX has the metadata of these in figures only, CUTLASS not at all.
+  // PTX ISA 9.0 has the metadata of these, and layout C, in figures only (9.7.16.10.8.4, 9.7.16.10.5.3), CUTLASS not at all.
   if (error.empty() && o.d.sparse && (o.layout == TmemLayout::C || o.layout == TmemLayout::F))
     error = "the metadata layout of a sparse A with M = " + std::to_string(o.d.m) +
-            " and cta_group::" + std::to_string(o.group) + " is not supported";
+            " and cta_group::" + std::to_string(o.group) + " is not supported (PTX ISA 9.7.16.10.8.4 gives it in figures only)";
   if (error.empty())
     error = decodeTcgen05Descriptor(w.reg<uint64_t>(in.c)[lane], o.bDesc);
   if (error.empty() && !o.aInTensor)

@@ -249,7 +249,11 @@ void decodeVote(Decoder &d) {
 
 void registerWarp(DecodeTable &t) {
   t["shfl"] = decodeShfl;
-  t["vote"] = decodeVote;
+  t["vote"] = [](Decoder &d) {
+    if (!d.has("sync"))
+      d.fail("vote without .sync is not supported");
+    decodeVote(d);
+  };
   t["match"] = [](Decoder &d) {
     d.take("sync");
     bool all = d.takeOneOf({"any", "all"}) == 1;

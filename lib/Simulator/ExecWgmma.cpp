@@ -218,6 +218,7 @@ Step issue(Warp &w, const Instr &in) {
 
 Step fence(Warp &w, const Instr &) {
   ++w.wgmmaFences;
+  endLoads(w);
   return Step::Next;
 }
 

@@ -1,7 +1,7 @@
 //===- GlobalOrder.h - Ordering through words of memory ----------*- C++ -*-===//
 //
 // A released word remembers what its releaser knew; whoever reads the word by a strong access
-// learns it, as far as the scopes of both reach (PTX ISA 8.6, 8.8): inside a CTA and a cluster
+// learns it, as far as the scopes of both reach (PTX ISA 8.5, 8.8): inside a CTA and a cluster
 // clocks of warps, beyond it, for every CTA, the number of its releases to global memory. Shared by
 // all clusters of a launch; race checking runs them on one host thread.
 //

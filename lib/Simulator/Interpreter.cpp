@@ -132,6 +132,8 @@ static void branchIndirect(Warp &w, size_t index, const Instr &in, uint32_t mask
 /// Register checks before an instruction: undefined sources, registers owned by a wgmma in flight.
 static void checkRegisters(Warp &w, const Instr &in, uint32_t m) {
   const uint32_t *refs = w.program->refs.data() + in.refs;
+  if (!w.loads.empty())
+    useLoads(w, in);
   if (w.inFlightCount && !(in.flags & FlagMatrix) && w.cluster->checking(CheckInFlight)) {
     for (unsigned i = 0, n = in.uses + in.defs; i < n; ++i) {
       if (!w.inFlight[refs[i]])
@@ -302,6 +304,8 @@ bool runWarp(Warp &w, uint32_t budget) {
         continue;
       }
       if (!m) {
+        if (!w.loads.empty() && !in.defs)
+          useLoads(w, in); // its predicate is waited for, whatever it says
         w.group->pc = ++pc;
         ran = true;
         leave = pc == stop;
@@ -323,6 +327,8 @@ bool runWarp(Warp &w, uint32_t budget) {
       Step step = in.run(w, in);
       switch (step) {
       case Step::Next:
+        if (w.readRecord)
+          noteLoad(w, in);
         w.group->pc = ++pc;
         ran = true;
         leave = pc == stop;

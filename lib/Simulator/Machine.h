@@ -129,6 +129,11 @@ struct Warp {
   // The access record of the running instruction: its lanes share one.
   const Instr *recordInstr = nullptr;
   uint32_t recordEpoch = 0, recordActor = 0, recordId = 0, recordSyncs = 0;
+  // Loads from shared memory that may be under way (Loads.cpp): the youngest that each register depends
+  // on, counted from 1, and the records of those from firstLoad on.
+  uint32_t readRecord = 0; // of the running instruction
+  std::vector<uint32_t> loadOf, loads;
+  uint32_t firstLoad = 1;
 
   // Asynchronous state.
   uint64_t wgmmaIssued = 0, wgmmaCommits = 0;
@@ -155,6 +160,12 @@ struct Warp {
   Clocks tensorSeen;                    // what tcgen05.fence::after_thread_sync has made visible
   std::vector<uint32_t> tensorLoadRegs; // registers of tcgen05.ld that have not been waited for
   bool tensorStores = false;
+  // Columns of tcgen05.ld and st that have not been waited for.
+  struct TensorAccess {
+    uint32_t begin, end, line;
+    bool store;
+  };
+  std::vector<TensorAccess> tensorPending;
   uint32_t maxRegisters = 0;
   std::vector<const Instr *> registerChanges; // the setmaxnregs that it has executed
   uint64_t clusterToken = 0;
@@ -177,6 +188,11 @@ struct NamedBarrier {
   std::vector<uint32_t> arrivedLanes; // by warp, of an arrival that is not complete
   uint32_t arrivedWarps = 0;
   Clocks clocks, done;
+  // Who arrived for the current completion, and for the last one: warp, its epoch then, line.
+  struct Arrival {
+    uint32_t warp, epoch, line;
+  };
+  std::vector<Arrival> arrivals, lastArrivals;
   uint32_t reduction = 0; // popc / and / or so far
   uint32_t result = 0;
   uint64_t time = 0, doneTime = 0;
@@ -301,6 +317,12 @@ inline bool followsTensorFences(const Warp &w) {
 }
 
 std::unique_ptr<Cluster> makeCluster(Grid &grid, uint64_t linear);
+
+/// Loads.cpp: an instruction that has read shared memory by ordinary loads; any other one while loads are
+/// under way; one that waits for all of them.
+void noteLoad(Warp &w, const Instr &in);
+void useLoads(Warp &w, const Instr &in);
+void endLoads(Warp &w);
 
 enum class RunStatus : uint8_t { Done, Stalled, Failed };
 /// Runs a cluster until it ends, or spins on global memory without progress.

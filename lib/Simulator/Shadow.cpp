@@ -61,6 +61,28 @@ void AccessTable::fencedByOther(uint32_t self, const Clock &seen) {
       fenced(i, seen[i], ~0u, 0);
 }
 
+void AccessTable::loadEnds(uint32_t record, uint32_t epoch) {
+  AccessRecord &r = records[record];
+  --r.loadsUnderWay;
+  r.loadedAt = std::max(r.loadedAt, epoch);
+}
+
+void AccessTable::tensorFenced(uint32_t actor, uint32_t lanes, uint32_t syncs, const Clock &seen) {
+  for (uint32_t i = 0; i < seen.size(); ++i) {
+    if (i != actor && (!seen[i] || i >= releases.size() || releases[i].empty()))
+      continue;
+    Release &r = releaseOf(i, seen[i]);
+    r.tensor |= i == actor ? lanes : ~0u;
+    r.tensorSyncs = std::max(r.tensorSyncs, i == actor ? syncs : 0);
+  }
+}
+
+void AccessTable::relaxed(uint32_t actor, uint32_t epoch, uint32_t lane, uint32_t syncs) {
+  Release &r = releaseOf(actor, epoch);
+  r.lanes |= 1u << lane;
+  r.syncs = std::max(r.syncs, syncs);
+}
+
 /// More releases than this between an access and the next one: lenient.
 constexpr uint32_t MostReleases = 256;
 
@@ -86,6 +108,10 @@ uint32_t AccessTable::releasedLanes(uint32_t actor, uint32_t epoch, uint32_t syn
 uint32_t AccessTable::fencedLanes(uint32_t actor, uint32_t epoch, uint32_t syncs,
                                   uint32_t upTo) const {
   return lanesOf(&Release::fenced, &Release::fenceSyncs, actor, epoch, syncs, upTo);
+}
+
+bool AccessTable::tensorReleased(const AccessRecord &r, uint32_t upTo) const {
+  return upTo >= r.epoch && lanesOf(&Release::tensor, &Release::tensorSyncs, r.actor, r.epoch, r.warpEpoch, upTo) == ~0u;
 }
 
 SharedShadow::SharedShadow(uint32_t bytes, AccessTable &table)
@@ -114,6 +140,11 @@ uint32_t SharedShadow::ordered(uint32_t record, const Access &access) const {
   const Clock &seen = *access.seen;
   if (r.actor >= seen.size() || seen[r.actor] < r.epoch)
     return 0;
+  if (r.byWarp) {
+    bool fenced = &seen == access.ordinary || table.tensorReleased(r, seen[r.actor]);
+    uint32_t upTo = r.actor < access.ordinary->size() ? (*access.ordinary)[r.actor] : 0;
+    return fenced && table.releasedLanes(r.actor, r.epoch, r.warpEpoch, upTo) == ~0u ? ~0u : 0;
+  }
   return r.async ? ~0u : table.releasedLanes(r.actor, r.epoch, r.warpEpoch, seen[r.actor]);
 }
 
@@ -124,6 +155,15 @@ bool SharedShadow::proxied(uint32_t record, uint32_t lanes, const Access &access
   const Clock &proxied = access.clocks->proxied;
   return r.actor < proxied.size() && proxied[r.actor] >= r.epoch &&
          !(lanes & ~table.fencedLanes(r.actor, r.epoch, r.warpEpoch, proxied[r.actor]));
+}
+
+/// A copy of the asynchronous proxy over an ordinary read: a proxy fence orders them (PTX ISA 8.9.5). Without
+/// one, an arrival does not wait for a load; that the reader has waited for it is enough, unless strict.
+bool SharedShadow::readEnded(uint32_t record, uint32_t lanes, const Access &access) const {
+  const AccessRecord &r = table[record];
+  if (r.async || !access.async || proxied(record, lanes, access))
+    return true;
+  return !access.strict && r.actor < access.seen->size() && table.loaded(record, (*access.seen)[r.actor]);
 }
 
 /// Which lanes have read the cell since the warp of its last reader released or synchronised.
@@ -197,7 +237,7 @@ AccessCheck SharedShadow::write(uint32_t offset, uint32_t bytes, const Access &a
     valid[i] |= mask;
     if (races) {
       if ((c.writer != okWriter || writeLanes[i] & ~okLanes) && (c.mask & mask)) {
-        uint32_t lanes = ordered(c.writer, access);
+        uint32_t lanes = access.update && table[c.writer].update ? ~0u : ordered(c.writer, access);
         if (!lanes || writeLanes[i] & ~lanes)
           found(Conflict::WriteWrite, at, c.writer);
         else if (!proxied(c.writer, writeLanes[i], access))
@@ -215,9 +255,9 @@ AccessCheck SharedShadow::write(uint32_t offset, uint32_t bytes, const Access &a
             fine = found(Conflict::ReadWrite, at, r);
           else if (r == readers.back() && readLanes[i] & ~lanes)
             fine = found(access.fellow(table[r]) ? Conflict::FellowRead : Conflict::LaneRead, at, r);
-          else if (access.strict && !proxied(r, 0, access))
-            fine = found(Conflict::NoProxyFence, at, r);
-          okReadLanes = lanes;
+          else if (!readEnded(r, r == readers.back() ? readLanes[i] : 0, access))
+            fine = found(Conflict::UnfencedRead, at, r);
+          okReadLanes = access.async ? readLanes[i] : lanes;
         }
         if (fine)
           okSet = c.readers;

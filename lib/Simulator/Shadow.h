@@ -37,11 +37,23 @@ public:
   /// warp's fence covers all that is ordered before it (`syncs` 0).
   void fenced(uint32_t actor, uint32_t epoch, uint32_t lanes, uint32_t syncs);
   void fencedByOther(uint32_t self, const Clock &seen);
+  /// Likewise tcgen05.fence::before_thread_sync, for the warps' accesses of tensor memory.
+  void tensorFenced(uint32_t actor, uint32_t lanes, uint32_t syncs, const Clock &seen);
+  bool tensorReleased(const AccessRecord &r, uint32_t upTo) const;
+  /// A relaxed arrival passes on what was ordered before the last fence, whose epoch it is.
+  void relaxed(uint32_t actor, uint32_t epoch, uint32_t lane, uint32_t syncs);
   uint32_t fencedLanes(uint32_t actor, uint32_t epoch, uint32_t syncs, uint32_t upTo) const;
+  /// An ordinary read begins; its warp has its result (Loads.cpp).
+  void loadBegins(uint32_t record) { ++records[record].loadsUnderWay; }
+  void loadEnds(uint32_t record, uint32_t epoch);
+  /// Whether all loads of a record had ended before the reader's release `upTo`.
+  bool loaded(uint32_t record, uint32_t upTo) const {
+    return !records[record].loadsUnderWay && records[record].loadedAt <= upTo;
+  }
 
 private:
   struct Release {
-    uint32_t lanes = ~0u, syncs = 0, fenced = 0, fenceSyncs = 0;
+    uint32_t lanes = ~0u, syncs = 0, fenced = 0, fenceSyncs = 0, tensor = 0, tensorSyncs = 0;
   };
   Release &releaseOf(uint32_t actor, uint32_t epoch);
   /// Lanes that took part in `of` from epoch to upTo; all where that is not known.
@@ -61,6 +73,7 @@ enum class Conflict : uint8_t {
   WriteWrite,
   ReadWrite,
   NoProxyFence,
+  UnfencedRead, // copies over what an ordinary load may still be reading
   Layout,
   Fellow,      // written by another lane of the warp, which has not synchronised since
   FellowRead,  // overwrites what another lane of the warp may still read
@@ -81,8 +94,10 @@ struct Access {
   bool async = false;
   uint8_t layout = 0;
   bool strict = false; // an asynchronous overwrite after a generic read needs a proxy fence too
+  bool update = false; // a reduction
   const Clocks *clocks = nullptr;
   const Clock *seen = nullptr; // of the lane
+  const Clock *ordinary = nullptr; // tensor memory: without regard to its fences
   // Accesses of one lane (else -1), or issued by it: what the lane's fellows have done since the
   // last synchronisation of the warp is not ordered before it, unless they released it (mbarriers).
   int lane = -1;
@@ -108,6 +123,7 @@ private:
   /// Lanes of the record's warp whose access is ordered before; 0: none.
   uint32_t ordered(uint32_t record, const Access &access) const;
   bool proxied(uint32_t record, uint32_t lanes, const Access &access) const;
+  bool readEnded(uint32_t record, uint32_t lanes, const Access &access) const;
   void noteReader(uint32_t cell, uint32_t oldSet, const Access &access);
   std::vector<Cell> cells;
   std::vector<uint8_t> valid; // 4 bits a cell

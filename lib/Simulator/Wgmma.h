@@ -51,7 +51,7 @@ void noteWgmmaOperand(Warp &w, uint64_t bits, Major major, unsigned bytes, unsig
 /// Sparsity metadata of a warp's 16 rows, read when it issues: where the stored elements of each row
 /// stand. Reports codes without a meaning.
 void wgmmaPlaces(Warp &w, const Instr &in, const WgmmaProperties &p, uint8_t *places);
-/// Register rules at issue (PTX ISA 9.7.15.4); marks the registers as in flight.
+/// Register rules at issue (PTX ISA 9.7.15.5.2, 9.7.15.7.1); marks the registers as in flight.
 void checkWgmmaRegisters(Warp &w, const Instr &in, const WgmmaProperties &p, bool scaleD);
 
 } // namespace sim

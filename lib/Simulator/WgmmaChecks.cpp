@@ -81,7 +81,7 @@ static void own(Warp &w, uint32_t reg, uint16_t owner) {
   w.inFlightGroup[reg] = uint32_t(w.wgmmaCommits + 1);
 }
 
-/// Register rules at issue (PTX ISA 9.7.15.4): a fence after the last write of A and accumulators,
+/// Register rules at issue (PTX ISA 9.7.15.5.2, 9.7.15.7.1): a fence after the last write of A and accumulators,
 /// no accumulator of another shape in flight, defined values.
 void checkWgmmaRegisters(Warp &w, const Instr &in, const WgmmaProperties &p, bool scaleD) {
   const uint32_t *refs = w.program->refs.data() + in.refs;

@@ -9,6 +9,7 @@
 
 #include "ExtractPlacement.h"
 #include "LoopHints.h"
+#include "SinkPastLoops.h"
 #include "tileloom/Target/FatalErrors.h"
 #include "tileloom/Target/LLVMBackend.h"
 
@@ -65,6 +66,7 @@ static void runPipeline(llvm::Module &module, llvm::TargetMachine &machine,
   if (options.optLevel >= 2 && options.loopUnrolling && !options.vectorize) {
     llvm::cantFail(builder.parsePassPipeline(own, ownPipeline), "the pipeline is a constant");
     own.run(module, modules);
+    tileloom::sinkPastLoops(module);
     return;
   }
   llvm::ModulePassManager pipeline = level == llvm::OptimizationLevel::O0

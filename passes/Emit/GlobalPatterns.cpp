@@ -135,7 +135,7 @@ struct GlobalStorePattern : GlobalWritePattern<nv::GlobalStoreOp> {
 };
 
 /// red.global: one instruction for each element, pairs of 16-bit floats and fours of fp32 together
-/// (PTX ISA 9.7.13.7).
+/// (PTX ISA 9.7.13.6).
 struct GlobalReducePattern : GlobalWritePattern<nv::GlobalReduceOp> {
   using GlobalWritePattern::GlobalWritePattern;
   void write(OpBuilder &builder, nv::GlobalReduceOp op, ArrayRef<Value> elements, Value address,

@@ -11,6 +11,7 @@
 
 #include "passes/NV/Passes.h"
 
+#include "dialects/Tile/Kernel.h"
 #include "dialects/Warp/Warp.h"
 #include "tileloom/Analysis/AxisInfo.h"
 #include "tileloom/Analysis/Roles.h"
@@ -146,7 +147,7 @@ struct RecipeBuilder {
     for (BlockArgument argument : function.getArguments()) {
       unsigned index = argument.getArgNumber();
       std::string name = "arg" + std::to_string(index);
-      if (auto named = function.getArgAttrOfType<StringAttr>(index, "tile.name"))
+      if (auto named = function.getArgAttrOfType<StringAttr>(index, tile::argumentNameAttrName))
         name = named.str();
       Type type = argument.getType();
       if (auto desc = dyn_cast<tile::DescType>(type)) {
@@ -172,11 +173,11 @@ struct RecipeBuilder {
                                          entry("zero", builder.getBoolAttr(zero))}));
         continue;
       }
-      bool pointer = function.getArgAttr(index, "tile.pointer") != nullptr;
-      Attribute element = function.getArgAttr(index, "tile.pointer");
+      auto element = function.getArgAttrOfType<TypeAttr>(index, tile::pointerAttrName);
+      bool pointer = element != nullptr;
       SmallVector<NamedAttribute> entries{
           entry("name", text(name)), entry("kind", text(pointer ? "pointer" : "scalar")),
-          entry("element", pointer ? text(elementName(cast<TypeAttr>(element).getValue()))
+          entry("element", pointer ? text(elementName(element.getValue()))
                                    : text(elementName(type)))};
       // What the code relies on is checked at launch.
       if (auto divisor = function.getArgAttrOfType<IntegerAttr>(index, divisibilityAttrName);

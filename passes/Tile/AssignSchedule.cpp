@@ -1,8 +1,8 @@
 //===- AssignSchedule.cpp - What a schedule leaves open -----------------------------------===//
 //
 // In: a tile kernel, perhaps with a #tile.schedule. Out: the same with every field that later
-// passes read: `use`, `replicas`, `pending`, `raster`, `scheduler`, `specialize`, and how results of
-// tiles that are taken in turn leave.
+// passes read: `use`, `replicas`, `pending`, `raster`, `order`, `scheduler`, `specialize`, and how
+// results of tiles that are taken in turn leave (`epilogue`, `buffers`).
 //
 // The rows of the tallest product decide how many warpgroups share a tile: 64 rows are the least
 // that a warpgroup multiplies, and 128 the most whose sums its registers hold beside anything else.
@@ -107,8 +107,6 @@ LogicalResult assign(FunctionOpInterface kernel, bool tensorMemory) {
   if (cooperative && tallest && rows >= 64 && rows % (64 * replicas))
     return tallest.emitOpError("rows: expected a multiple of ")
            << 64 * replicas << " (64 for each of replicas = " << replicas << "), found " << rows;
-  // One product a tile reads two operands that its neighbours share: walk a block of tiles. With
-  // more, the tiles of a row share what the innermost loop streams.
   // Longest first: the last tiles of a launch are then the shortest.
   if (growsAlongLastExtent(kernel)) {
     setDefault("order", builder.getStringAttr("reverse"));
@@ -120,6 +118,8 @@ LogicalResult assign(FunctionOpInterface kernel, bool tensorMemory) {
   kernel->walk([&](ForEachTileOp tiles) { chosen = tileloom::schedule::placesAreRead(tiles); });
   if (chosen)
     setDefault("raster", builder.getI64IntegerAttr(4));
+  // One product a tile reads two operands that its neighbours share: walk a block of tiles. With
+  // more, the tiles of a row share what the innermost loop streams.
   // 2048 rows at a time: with 64 rows a tile, 32 were 1.01 to 1.03 times as fast as 16.
   int64_t rowsTogether = std::clamp<int64_t>(2048 / std::max<int64_t>(rows, 1), 1, 256);
   setDefault("raster", builder.getI64IntegerAttr(products == 1 ? rowsTogether : 1));

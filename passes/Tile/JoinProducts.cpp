@@ -14,12 +14,11 @@
 
 #include "dialects/NV/NV.h"
 #include "dialects/Tile/Tile.h"
+#include "passes/Tile/LoopSums.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace tileloom::tile {
 #define GEN_PASS_DEF_TILEJOINPRODUCTS
@@ -44,12 +43,8 @@ struct Sum {
 
 /// Iteration argument `index` as a sum that can be joined with another one.
 std::optional<Sum> sumOf(scf::ForOp loop, unsigned index) {
-  BlockArgument carried = loop.getRegionIterArgs()[index];
-  auto dot = loop.getYieldedValues()[index].getDefiningOp<DotOp>();
-  bool own = dot && dot->getBlock() == loop.getBody() && dot->hasOneUse() && dot.getAcc() == carried &&
-             !dot.getUseAcc() && carried.hasOneUse() &&
-             (matchPattern(loop.getInitArgs()[index], m_AnyZeroFloat()) || matchPattern(loop.getInitArgs()[index], m_Zero()));
-  if (!own)
+  DotOp dot = productSummedBy(loop, index);
+  if (!dot)
     return std::nullopt;
   auto trans = dot.getB().getDefiningOp<TransOp>();
   auto load = trans && trans->hasOneUse() ? trans.getSource().getDefiningOp<LoadOp>() : LoadOp();
@@ -91,11 +86,8 @@ void join(scf::ForOp loop, Sum first, Sum second) {
     auto own = cast<RankedTensorType>(sum.dot.getType());
     auto offsets = rewriter.getDenseI64ArrayAttr({0, static_cast<int64_t>(place) * own.getDimSize(1)});
     Value part = nv::ExtractOp::create(rewriter, loc, own, sums, offsets);
-    joined.getResult(sum.index).replaceAllUsesWith(part);
-    // Carried unchanged and unused: canonicalization takes it away.
-    joined.getBody()->getTerminator()->setOperand(sum.index, joined.getRegionIterArgs()[sum.index]);
     auto trans = sum.dot.getB().getDefiningOp<TransOp>();
-    rewriter.eraseOp(sum.dot);
+    replaceSum(rewriter, joined, sum.index, sum.dot, part);
     rewriter.eraseOp(trans);
   }
 }
@@ -124,9 +116,7 @@ struct JoinProducts : tileloom::tile::impl::TileJoinProductsBase<JoinProducts> {
       joined |= joinOne(loop);
     if (!joined)
       return;
-    RewritePatternSet patterns(&getContext());
-    scf::ForOp::getCanonicalizationPatterns(patterns, &getContext());
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+    if (failed(removeReplacedSums(getOperation())))
       signalPassFailure();
   }
 };

@@ -15,7 +15,7 @@
 #include "passes/Tile/Passes.h"
 
 #include "dialects/NV/NV.h"
-#include "dialects/Tile/Tile.h"
+#include "dialects/Tile/Kernel.h"
 #include "tileloom/Analysis/HostExpression.h"
 #include "tileloom/Analysis/Roles.h"
 #include "tileloom/Schedule/SplitLoop.h"
@@ -38,6 +38,7 @@ namespace {
 
 constexpr int64_t wordBytes = 4;
 constexpr int64_t pieceRegisters = 32, replicaThreads = 128;
+constexpr int64_t mostRaster = 16384; // that a #tile.schedule takes
 
 class LoopSplitter {
 public:
@@ -61,7 +62,8 @@ public:
     NamedAttrList fields(schedule.getFields());
     fields.erase("split");
     // As many rows of tiles together as without slices.
-    fields.set("raster", builder.getI64IntegerAttr(schedule.integer("raster").value_or(1) * slices));
+    int64_t raster = std::min(schedule.integer("raster").value_or(1) * slices, mostRaster);
+    fields.set("raster", builder.getI64IntegerAttr(raster));
     kernel->setAttr(scheduleAttrName, ScheduleAttr::get(kernel.getContext(), fields.getDictionary(kernel.getContext())));
     return success();
   }
@@ -88,7 +90,7 @@ private:
     auto add = [&](Type element, int64_t bytes, bool zero) -> FailureOr<Value> {
       unsigned index = kernel.getNumArguments();
       NamedAttrList attributes;
-      attributes.set("tile.pointer", TypeAttr::get(element));
+      attributes.set(pointerAttrName, TypeAttr::get(element));
       attributes.set(workspaceAttrName, hostExpression("mul", count, builder.getI64IntegerAttr(bytes)));
       if (!zero)
         attributes.set(unsetAttrName, builder.getUnitAttr());

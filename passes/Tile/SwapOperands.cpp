@@ -13,13 +13,12 @@
 #include "passes/Tile/Passes.h"
 
 #include "dialects/Tile/Tile.h"
+#include "passes/Tile/LoopSums.h"
 #include "tileloom/Schedule/Limits.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace tileloom::tile {
 #define GEN_PASS_DEF_TILESWAPOPERANDS
@@ -52,11 +51,8 @@ bool isLoaded(Value operand, scf::ForOp loop) {
 
 /// The product whose sum iteration argument `index` carries, if it is to be swapped.
 DotOp productOf(scf::ForOp loop, unsigned index, int64_t least, int64_t most) {
-  BlockArgument carried = loop.getRegionIterArgs()[index];
-  auto dot = loop.getYieldedValues()[index].getDefiningOp<DotOp>();
-  Value init = loop.getInitArgs()[index];
-  if (!dot || dot->getBlock() != loop.getBody() || !dot->hasOneUse() || dot.getAcc() != carried ||
-      dot.getUseAcc() || !carried.hasOneUse() || !(matchPattern(init, m_AnyZeroFloat()) || matchPattern(init, m_Zero())))
+  DotOp dot = productSummedBy(loop, index);
+  if (!dot)
     return {};
   auto sum = cast<RankedTensorType>(dot.getType());
   bool fits = sum.getDimSize(0) < least && sum.getDimSize(0) % 8 == 0 && sum.getDimSize(1) % least == 0 &&
@@ -90,10 +86,7 @@ bool swapIn(scf::ForOp loop, int64_t least, int64_t most) {
   rewriter.setInsertionPointAfter(swapped);
   for (auto [product, sum] : llvm::zip(products, swapped.getResults().take_back(products.size()))) {
     auto [index, dot] = product;
-    swapped.getResult(index).replaceAllUsesWith(TransOp::create(rewriter, dot.getLoc(), dot.getType(), sum));
-    // Carried unchanged and unused: canonicalization takes it away.
-    swapped.getBody()->getTerminator()->setOperand(index, swapped.getRegionIterArgs()[index]);
-    rewriter.eraseOp(dot);
+    replaceSum(rewriter, swapped, index, dot, TransOp::create(rewriter, dot.getLoc(), dot.getType(), sum));
   }
   return true;
 }
@@ -112,9 +105,7 @@ struct SwapOperands : tileloom::tile::impl::TileSwapOperandsBase<SwapOperands> {
       any |= swapIn(loop, least, most);
     if (!any)
       return;
-    RewritePatternSet patterns(&getContext());
-    scf::ForOp::getCanonicalizationPatterns(patterns, &getContext());
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+    if (failed(removeReplacedSums(getOperation())))
       signalPassFailure();
   }
 };

@@ -4,6 +4,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -17,11 +18,10 @@ bool tileloom::warp::isElementwiseTile(Operation *op) {
   return type && type.getRank() == 2;
 }
 
-Value tileloom::warp::combineParts(OpBuilder &builder, nv::ReduceOp reduce, Value before,
-                                   Value part) {
-  Location loc = reduce.getLoc();
-  bool isFloat = isa<FloatType>(reduce.getSource().getType().getElementType());
-  switch (reduce.getKind()) {
+Value tileloom::warp::combineParts(OpBuilder &builder, Location loc, nv::ReduceKind kind,
+                                   Value before, Value part) {
+  bool isFloat = isa<FloatType>(getElementTypeOrSelf(before.getType()));
+  switch (kind) {
   case nv::ReduceKind::Add:
     return isFloat ? arith::AddFOp::create(builder, loc, before, part).getResult()
                    : arith::AddIOp::create(builder, loc, before, part).getResult();
@@ -70,10 +70,19 @@ Value ColumnPiece::make(Value value) {
   SplatElementsAttr splat;
   if (matchPattern(value, m_Constant(&splat)))
     return arith::ConstantOp::create(builder, loc, splat.resizeSplat(type));
+  if (auto same = dyn_cast_or_null<nv::SplatOp>(def); same && again && type.getElementType().isInteger(32)) {
+    auto rows = RankedTensorType::get(type.getDimSize(0), type.getElementType());
+    Value row = nv::SplatOp::create(builder, loc, rows, same.getValue());
+    row = nv::KeepOp::create(builder, loc, TypeRange(rows), row).getResult(0);
+    return nv::BroadcastOp::create(builder, loc, type, row, 1);
+  }
   if (auto same = dyn_cast_or_null<nv::SplatOp>(def))
     return nv::SplatOp::create(builder, loc, type, same.getValue());
   if (auto rows = dyn_cast_or_null<nv::BroadcastOp>(def); rows && rows.getDim() == 1)
     return nv::BroadcastOp::create(builder, loc, type, rows.getSource(), rows.getDim());
+  if (auto spread = dyn_cast_or_null<nv::BroadcastOp>(def); spread && spread.getDim() == 0)
+    if (Value row = rowOf(spread.getSource()))
+      return nv::BroadcastOp::create(builder, loc, type, row, 0);
   // What is computed in front of a loop is not computed again in it.
   if (isElementwiseTile(def) && def->getBlock() == builder.getInsertionBlock()) {
     SmallVector<Value> operands;
@@ -84,4 +93,29 @@ Value ColumnPiece::make(Value value) {
     return builder.create(state)->getResult(0);
   }
   return nv::ExtractOp::create(builder, loc, type, value, builder.getDenseI64ArrayAttr({0, column}));
+}
+
+/// The columns of a tile of one dimension; null if they are not read by themselves.
+Value ColumnPiece::rowOf(Value row) {
+  Operation *def = row.getDefiningOp();
+  auto type = cast<RankedTensorType>(row.getType()).clone({columns});
+  if (Value made = known.lookup(row))
+    return made;
+  if (auto load = dyn_cast_or_null<nv::LocalLoadOp>(def); load && rows.contains(load)) {
+    Location loc = load.getLoc();
+    nv::MemDescType whole = load.getView().getType();
+    auto part = nv::MemDescType::get(whole.getContext(), {columns}, whole.getElementType(), whole.getLayout(), whole.getSpace());
+    Value first = arith::ConstantIntOp::create(builder, loc, column, 32);
+    Value view = nv::MemDescSliceOp::create(builder, loc, part, load.getView(), first);
+    return known[row] = nv::LocalLoadOp::create(builder, loc, type, view);
+  }
+  // A conversion of such a row.
+  if (!def || !OpTrait::hasElementwiseMappableTraits(def) || def->getNumOperands() != 1)
+    return {};
+  Value operand = rowOf(def->getOperand(0));
+  if (!operand)
+    return {};
+  OperationState state(row.getLoc(), def->getName(), operand, {Type(type)}, def->getAttrs());
+  state.propertiesAttr = def->getPropertiesAsAttribute();
+  return known[row] = builder.create(state)->getResult(0);
 }

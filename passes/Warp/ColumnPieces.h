@@ -18,8 +18,8 @@ namespace tileloom::warp {
 bool isElementwiseTile(mlir::Operation *op);
 
 /// The results of a reduction over two parts of a tile as one.
-mlir::Value combineParts(mlir::OpBuilder &builder, nv::ReduceOp reduce, mlir::Value before,
-                         mlir::Value part);
+mlir::Value combineParts(mlir::OpBuilder &builder, mlir::Location loc, nv::ReduceKind kind,
+                         mlir::Value before, mlir::Value part);
 
 /// Columns [column, column + columns) of values, made where the builder stands.
 class ColumnPiece {
@@ -29,6 +29,11 @@ public:
 
   /// The piece is taken from what this load has in registers.
   void keep(nv::TmemLoadOp load) { kept.insert(load); }
+  /// Of this row of shared memory, too, only the columns are read.
+  void narrowRow(nv::LocalLoadOp row) { rows.insert(row); }
+  /// Comparisons are not those that another group has made of the same numbers: a bit for each element of a row, in registers
+  /// meanwhile, costs more than to compare it once more.
+  void compareAgain() { again = true; }
   mlir::Value of(mlir::Value value);
   /// The view of these columns in tensor memory.
   mlir::Value viewOf(mlir::Value view);
@@ -36,11 +41,13 @@ public:
 private:
   mlir::RankedTensorType narrow(mlir::Type type) const;
   mlir::Value make(mlir::Value value);
+  mlir::Value rowOf(mlir::Value row);
 
   mlir::OpBuilder &builder;
   int64_t column, columns;
   llvm::DenseMap<mlir::Value, mlir::Value> known;
-  llvm::DenseSet<mlir::Operation *> kept;
+  llvm::DenseSet<mlir::Operation *> kept, rows;
+  bool again = false;
 };
 
 } // namespace tileloom::warp

@@ -63,6 +63,7 @@ struct Update {
   RankedTensorType partType;
   nv::ReduceKind kind = nv::ReduceKind::Add;
   bool reduces = false, scales = false;
+  llvm::DenseMap<Operation *, unsigned> factors; // operands that are multiplied with, not taken apart
 
   bool dependsOnArgument(Value value) const {
     SmallVector<Value> worklist{value};
@@ -102,13 +103,22 @@ struct Update {
       bool both = matches(def->getOperand(0)) && matches(def->getOperand(1));
       return both && kind == kindOf(def);
     }
-    scales = true;
     if (isa<arith::MulFOp>(def))
-      for (unsigned i : {0, 1})
-        if (!dependsOnArgument(def->getOperand(1 - i)) && matches(def->getOperand(i)))
-          return true;
+      return matchesProduct(def, 0) || matchesProduct(def, 1);
     if (auto fma = dyn_cast<math::FmaOp>(def))
-      return !dependsOnArgument(fma.getB()) && matches(fma.getA()) && matches(fma.getC());
+      return matchesProduct(def, 0) && matches(fma.getC());
+    return false;
+  }
+
+  /// Whether operand `part` (0 or 1) is linear and the other one a factor; nothing changes if not.
+  bool matchesProduct(Operation *op, unsigned part) {
+    auto before = std::tuple(kind, reduces, scales);
+    scales = true;
+    factors[op] = 1 - part;
+    if (!dependsOnArgument(op->getOperand(1 - part)) && matches(op->getOperand(part)) &&
+        kind == nv::ReduceKind::Add)
+      return true;
+    std::tie(kind, reduces, scales) = before;
     return false;
   }
 
@@ -126,13 +136,11 @@ struct Update {
     if (auto reduce = dyn_cast<nv::ReduceOp>(def))
       return nv::FoldOp::create(builder, loc, partType, reduce.getKind(), reduce.getSource());
     SmallVector<Value> operands;
-    for (Value operand : def->getOperands()) {
-      bool linear = isCombination(def) || dependsOnArgument(operand) ||
-                    operand.getDefiningOp<nv::ReduceOp>();
-      if (isa<math::FmaOp>(def))
-        linear = operand != def->getOperand(1);
-      Value part = linear ? rewrite(builder, operand)
-                          : nv::BroadcastOp::create(builder, loc, partType, operand, 1).getResult();
+    auto factor = factors.find(def);
+    for (auto [i, operand] : llvm::enumerate(def->getOperands())) {
+      bool whole = factor != factors.end() && factor->second == i;
+      Value part = whole ? nv::BroadcastOp::create(builder, loc, partType, operand, 1).getResult()
+                         : rewrite(builder, operand);
       builder.setInsertionPoint(def);
       operands.push_back(part);
     }

@@ -16,6 +16,7 @@
 //===--------------------------------------------------------------------------------------===//
 
 #include "dialects/NV/NV.h"
+#include "dialects/Tile/Kernel.h"
 #include "passes/Warp/DrawOrder.h"
 #include "passes/Warp/Projection.h"
 #include "passes/Warp/TileLoops.h"
@@ -164,7 +165,7 @@ LogicalResult tileloom::drawTiles(SpecializeOp kernel) {
   OpBuilder builder(kernel);
   unsigned index = function.getNumArguments();
   auto attributes = builder.getDictionaryAttr(
-      {builder.getNamedAttr("tile.pointer", TypeAttr::get(builder.getI32Type())),
+      {builder.getNamedAttr(tile::pointerAttrName, TypeAttr::get(builder.getI32Type())),
        builder.getNamedAttr(workspaceAttrName, builder.getI64IntegerAttr(8))});
   if (failed(function.insertArgument(index, builder.getI64Type(), attributes, kernel.getLoc())))
     return failure();

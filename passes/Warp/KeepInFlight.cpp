@@ -135,9 +135,12 @@ struct Keeper {
     }
     // The replicas' turn goes on as soon as the last product is issued.
     Operation *at = loop->getNextNode();
-    while (isa<PassOp>(at))
+    while (isa_and_nonnull<PassOp>(at))
       at = at->getNextNode();
-    builder.setInsertionPoint(at);
+    if (at)
+      builder.setInsertionPoint(at);
+    else
+      builder.setInsertionPointToEnd(loop->getBlock());
     Value raw = next.getResult(sum);
     auto last = nv::WgmmaWaitOp::create(builder, loc, TypeRange(raw.getType()), raw, Value(), 0);
     emitReleases(next.getResults().drop_front(loop.getNumResults()));

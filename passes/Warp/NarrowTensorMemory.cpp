@@ -3,6 +3,8 @@
 // In: tiles read whole from tensor memory whose uses, through element-wise code, are pieces of
 // columns (stores). Out: every piece reads its own columns just before it is used, and the slot is
 // released after the last one. A thread holds a whole row: 256 columns would be all its registers.
+// So would be a row of shared memory that all rows are combined with (a bias, scales of the columns):
+// it is read in the same pieces.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -42,7 +44,8 @@ bool endsInPieces(Value value, Block *block, llvm::SetVector<nv::ExtractOp> &pie
       continue;
     }
     bool elementwise = OpTrait::hasElementwiseMappableTraits(user) && user->getNumResults() == 1;
-    if (!elementwise || !endsInPieces(user->getResult(0), block, pieces))
+    auto spread = dyn_cast<nv::BroadcastOp>(user);
+    if (!(elementwise || (spread && spread.getDim() == 0)) || !endsInPieces(user->getResult(0), block, pieces))
       return false;
   }
   return true;
@@ -57,24 +60,35 @@ void eraseDead(Operation *op) {
     op->erase();
 }
 
-/// All that is read from tensor memory for `value`, through element-wise code.
-void collectLoads(Value value, llvm::SetVector<Operation *> &loads) {
+/// All that is read from tensor memory for `value`, through element-wise code, and the rows read from
+/// shared memory.
+void collectLoads(Value value, llvm::SetVector<Operation *> &loads, llvm::SetVector<nv::LocalLoadOp> &rows) {
   Operation *def = value.getDefiningOp();
+  auto spread = dyn_cast_or_null<nv::BroadcastOp>(def);
   if (isa_and_nonnull<nv::TmemLoadOp>(def))
     loads.insert(def);
-  else if (def && OpTrait::hasElementwiseMappableTraits(def))
+  else if (auto row = dyn_cast_or_null<nv::LocalLoadOp>(def); row && row.getType().getRank() == 1)
+    rows.insert(row);
+  else if (def && (OpTrait::hasElementwiseMappableTraits(def) || (spread && spread.getDim() == 0)))
     for (Value operand : def->getOperands())
-      collectLoads(operand, loads);
+      collectLoads(operand, loads, rows);
 }
 
-/// The release of the slot that is read, in the same block.
-ReleaseOp releaseOf(nv::TmemLoadOp load) {
+/// The release of the slot that `load` reads through `view`, in the same block.
+ReleaseOp releaseOf(Operation *load, Value view) {
   ReleaseOp release;
-  if (auto slot = load.getView().getDefiningOp<SlotOp>())
+  if (auto slot = view.getDefiningOp<SlotOp>())
     for (Operation *user : slot.getToken().getUsers())
       if (auto found = dyn_cast<ReleaseOp>(user))
         release = found;
   return release && release->getBlock() == load->getBlock() ? release : ReleaseOp();
+}
+
+/// Whether only `pieces` use `row`, so that it can be read in them.
+bool endsInThese(nv::LocalLoadOp row, const llvm::SetVector<nv::ExtractOp> &pieces) {
+  llvm::SetVector<nv::ExtractOp> own;
+  return releaseOf(row, row.getView()) && endsInPieces(row.getResult(), row->getBlock(), own) &&
+         llvm::all_of(own, [&](nv::ExtractOp piece) { return pieces.contains(piece); });
 }
 
 /// Narrows the tile and the others that its pieces are computed from; gives those that are gone.
@@ -83,24 +97,31 @@ llvm::SetVector<Operation *> narrow(nv::TmemLoadOp load) {
   if (!endsInPieces(load.getResult(), load->getBlock(), pieces) || pieces.size() < 2)
     return {};
   llvm::SetVector<Operation *> loads;
+  llvm::SetVector<nv::LocalLoadOp> rows;
   SmallVector<ReleaseOp> releases;
   for (size_t seen = 0, known = 0; seen < pieces.size();) { // both sets grow
     nv::ExtractOp piece = pieces[seen++];
-    collectLoads(piece.getSource(), loads);
+    collectLoads(piece.getSource(), loads, rows);
     for (; known < loads.size(); ++known) {
       auto other = cast<nv::TmemLoadOp>(loads[known]);
-      ReleaseOp release = releaseOf(other);
+      ReleaseOp release = releaseOf(other, other.getView());
       if (!release || !endsInPieces(other.getResult(), load->getBlock(), pieces))
         return {};
       if (!llvm::is_contained(releases, release))
         releases.push_back(release);
     }
   }
+  rows.remove_if([&](nv::LocalLoadOp row) { return !endsInThese(row, pieces); });
+  for (nv::LocalLoadOp row : rows)
+    if (ReleaseOp release = releaseOf(row, row.getView()); !llvm::is_contained(releases, release))
+      releases.push_back(release);
   Operation *last = nullptr;
   for (nv::ExtractOp piece : pieces) {
     OpBuilder builder(piece);
     int64_t columns = cast<RankedTensorType>(piece.getType()).getDimSize(1);
     ColumnPiece part(builder, piece.getOffsets()[1], columns);
+    for (nv::LocalLoadOp row : rows)
+      part.narrowRow(row);
     piece.getResult().replaceAllUsesWith(part.of(piece.getSource()));
     if (!last || last->isBeforeInBlock(piece))
       last = piece;
@@ -109,6 +130,8 @@ llvm::SetVector<Operation *> narrow(nv::TmemLoadOp load) {
     release->moveAfter(last);
   for (Operation *op : loads)
     eraseDead(op);
+  for (nv::LocalLoadOp row : rows)
+    eraseDead(row);
   return loads;
 }
 

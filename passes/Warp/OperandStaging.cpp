@@ -2,8 +2,8 @@
 //
 // The tensor core reads B, and on Blackwell both operands, from shared memory. TMA puts tiles that
 // are loaded through descriptors there; others are written by threads:
-// - what is computed from memory alone (pointers, masks, conversions) by a role of its own,
-//   `gather`, which runs ahead of the products as the load role does;
+// - what is computed from memory that the kernel does not write (pointers, masks, conversions) by a role
+//   of its own, `gather`, which runs ahead of the products as the load role does;
 // - what is computed from copies by that role too, if the cost model finds an iteration shorter
 //   (Schedule/Producers.h): Hopper's warps that multiply would compute between products, each all
 //   of B. Blackwell's are another role's, whose warps wait for the sums in any case;
@@ -15,6 +15,7 @@
 #include "passes/Warp/OperandStaging.h"
 
 #include "passes/Warp/Projection.h"
+#include "passes/Warp/WrittenMemory.h"
 #include "tileloom/Schedule/Producers.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -45,7 +46,7 @@ namespace {
 
 /// Whether `value` follows from arguments and memory that the kernel only reads (and, with
 /// `copies`, from tiles that are copied), so that any role can compute it.
-bool followsFromMemory(Value value, bool copies = false) {
+bool followsFromMemory(Value value, const WrittenMemory &written, bool copies = false) {
   SmallVector<Value> work{value};
   llvm::DenseSet<Value> seen;
   auto push = [&](Value next) {
@@ -80,6 +81,8 @@ bool followsFromMemory(Value value, bool copies = false) {
     if (isa<tile::DotOp, tile::AtomicOp, tile::ToSharedOp>(def) ||
         (!copies && isa<tile::LoadOp>(def)))
       return false;
+    if (auto gather = dyn_cast<tile::GatherOp>(def); gather && written.isWritten(gather))
+      return false;
     if (auto loop = dyn_cast<scf::ForOp>(def)) {
       for (Value bound : {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()})
         push(bound);
@@ -106,7 +109,7 @@ bool followsFromMemory(Value value, bool copies = false) {
 class OperandStager {
 public:
   OperandStager(func::FuncOp function, bool tensorMemory)
-      : function(function), tensorMemory(tensorMemory) {
+      : function(function), written(function), tensorMemory(tensorMemory) {
     if (auto schedule = function->getAttrOfType<tile::ScheduleAttr>(tile::scheduleAttrName)) {
       replicas = schedule.integer("replicas").value_or(1);
       takesTurns = schedule.word("use") == StringRef("pingpong");
@@ -139,7 +142,7 @@ private:
     bool load = isa_and_nonnull<tile::LoadOp>(def);
     if (load && (anyOrder || viewed == isB))
       return;
-    bool ahead = load || followsFromMemory(source) || worthRole(dot, source, isB);
+    bool ahead = load || followsFromMemory(source, written) || worthRole(dot, source, isB);
     if (!isB && !ahead)
       return;
     if (!anyOrder && viewed != isB) {
@@ -153,7 +156,7 @@ private:
   }
 
   bool worthRole(tile::DotOp dot, Value source, bool isB) const {
-    if (wanted == mathRole || !followsFromMemory(source, /*copies=*/true))
+    if (wanted == mathRole || !followsFromMemory(source, written, /*copies=*/true))
       return false;
     auto cost = schedule::producerCost(dot, source, isB, replicas, takesTurns);
     return wanted == gatherRole ? cost.possible : !tensorMemory && cost.wantsRole();
@@ -181,6 +184,7 @@ private:
   }
 
   func::FuncOp function;
+  WrittenMemory written;
   bool tensorMemory, takesTurns = false;
   int64_t replicas = 1;
   StringRef wanted = "auto";

@@ -43,7 +43,7 @@ namespace {
 int64_t slotBytes(BufferType type) {
   int64_t bytes = 0;
   for (RankedTensorType view : type.getViews())
-    bytes += llvm::alignTo(view.getNumElements() * view.getElementTypeBitWidth() / 8, 1024);
+    bytes += llvm::alignTo(llvm::divideCeil(view.getNumElements() * view.getElementTypeBitWidth(), 8), 1024);
   return bytes;
 }
 
@@ -291,6 +291,17 @@ LogicalResult planTensorMemory(func::FuncOp function) {
   return success();
 }
 
+/// Registers of a thread that the sums of a role's products and their operands take, if all are held at once.
+int64_t registersOfProducts(RoleOp role) {
+  int64_t bits = 0;
+  role.walk([&](nv::WgmmaOp product) {
+    for (Value value : {Value(product.getA()), Value(product.getResult())})
+      if (auto tile = dyn_cast<RankedTensorType>(value.getType()))
+        bits += tile.getNumElements() * tile.getElementTypeBitWidth();
+  });
+  return bits / 32 / (32 * role.getWarps());
+}
+
 /// The registers of an SM, shared so that the roles with products have what they can use. The role
 /// that gathers operands holds what it has in flight. What remains is the narrow roles': 24 are few
 /// for the addresses of several operands, and of no use to others.
@@ -318,6 +329,13 @@ void planRegisters(func::FuncOp function, tile::ScheduleAttr schedule) {
     std::tie(budget, gather) = gatherRegisters(groups, narrow.empty() ? 0 : least);
     role.setRegisters(gather);
   }
+  // Sums of half the registers leave some for places of copies (beside 24, results of 32 bits in GEMM spilled four of them).
+  auto hasRoom = [](RoleOp role) {
+    int64_t products = registersOfProducts(role);
+    return products > 0 && products <= 128;
+  };
+  if (budget == mostRegisters && groups > 1 && llvm::all_of(wide, hasRoom))
+    budget -= 8;
   if (schedule)
     budget = schedule.integer("registers").value_or(budget);
   // One warpgroup of math leaves enough for roles that compute many places to copy from.

@@ -153,9 +153,14 @@ LogicalResult ProductLowering::lowerToWgmma(tile::DotOp dot) {
   return success();
 }
 
-void ProductLowering::lowerToRegisters(tile::DotOp dot) {
+LogicalResult ProductLowering::lowerToRegisters(tile::DotOp dot) {
   OpBuilder builder(dot);
   Location loc = dot.getLoc();
+  auto a = cast<RankedTensorType>(dot.getA().getType());
+  int64_t rows = a.getDimSize(0), columns = dot.getType().getDimSize(1), k = a.getDimSize(1), unit = 256 / a.getElementTypeBitWidth();
+  if (rows % 16 || columns % 8 || k % unit)
+    return dot.emitOpError("shapes: expected rows a multiple of 16, columns of 8 and K of ")
+           << unit << ", found " << rows << ", " << columns << " and " << k;
   Value sum = dot.getAcc();
   if (!sum || dot.getUseAcc()) {
     auto type = cast<RankedTensorType>(dot.getType());
@@ -166,15 +171,14 @@ void ProductLowering::lowerToRegisters(tile::DotOp dot) {
   product->setAttr(inAttrName, roleOfUser(dot));
   dot.replaceAllUsesWith(product.getResult());
   dot.erase();
+  return success();
 }
 
 LogicalResult ProductLowering::lower() {
   SmallVector<tile::DotOp> dots;
   function.walk([&](tile::DotOp dot) { dots.push_back(dot); });
   for (tile::DotOp dot : dots)
-    if (roleOfUser(dot) == mainRole)
-      lowerToRegisters(dot);
-    else if (failed(tensorMemory ? lowerToTensorMemory(dot) : lowerToWgmma(dot)))
+    if (failed(roleOfUser(dot) == mainRole ? lowerToRegisters(dot) : tensorMemory ? lowerToTensorMemory(dot) : lowerToWgmma(dot)))
       return failure();
   return success();
 }

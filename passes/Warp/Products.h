@@ -48,7 +48,7 @@ private:
   mlir::LogicalResult lowerToWgmma(tile::DotOp dot);
   mlir::LogicalResult lowerToTensorMemory(tile::DotOp dot);
   /// mma.sync, whose operands and sum are in the registers of the one role.
-  void lowerToRegisters(tile::DotOp dot);
+  mlir::LogicalResult lowerToRegisters(tile::DotOp dot);
 
   mlir::func::FuncOp function;
   bool tensorMemory;

@@ -259,12 +259,15 @@ private:
       extract.getResult().replaceAllUsesWith(piece.of(extract.getSource()));
       return extract.erase();
     }
+    bool masked = llvm::any_of(group.steps, [&](Operation *step) { return isa<arith::CmpIOp>(step) && !repeated.insert(step); });
     SmallVector<Value> results(group.sinks.size());
     int64_t columns = cast<RankedTensorType>(valueOf(place).getType()).getDimSize(1);
     for (int64_t column = 0; column < columns; column += group.columns) {
       ColumnPiece piece(builder, column, std::min(group.columns, columns - column));
       for (nv::TmemLoadOp load : kept)
         piece.keep(load);
+      if (masked)
+        piece.compareAgain();
       SmallVector<Value> values;
       for (Operation *sink : group.sinks)
         values.push_back(piece.of(valueOf(sink)));
@@ -287,12 +290,16 @@ private:
     auto copy = cast<nv::ReduceOp>(builder.clone(*reduce));
     copy.getSourceMutable().assign(slice);
     Value part = copy.getResult();
-    return before ? combineParts(builder, reduce, before, part) : part;
+    // LLVM takes a wait for a barrier for a loop and moves behind it what that loop does not use: a row's maximum, and with
+    // it all of the row into registers.
+    part = nv::KeepOp::create(builder, reduce.getLoc(), TypeRange(part.getType()), part).getResult(0);
+    return before ? combineParts(builder, reduce.getLoc(), reduce.getKind(), before, part) : part;
   }
 
   Block &block;
   int64_t threads, sliceRegisters, keptRegisters;
   SmallVector<Group> groups;
+  llvm::SetVector<Operation *> repeated; // comparisons of the groups so far
 };
 
 struct SliceColumns : tileloom::warp::impl::WarpSliceColumnsBase<SliceColumns> {

@@ -142,7 +142,7 @@ private:
         slice = nv::ReduceOp::create(builder, sink->getLoc(), part, reduce.getKind(), slice, reduce.getDim(),
                                      reduce.getChains(), Value());
         if (reduce.getDim() == 1 && !slices.empty()) {
-          slices.front() = combineParts(builder, reduce, slices.front(), slice);
+          slices.front() = combineParts(builder, reduce.getLoc(), reduce.getKind(), slices.front(), slice);
           continue;
         }
       }

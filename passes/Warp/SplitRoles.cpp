@@ -20,6 +20,7 @@
 #include "passes/Warp/Projection.h"
 #include "passes/Warp/RoleSlice.h"
 #include "passes/Warp/ValueRing.h"
+#include "passes/Warp/WrittenMemory.h"
 #include "tileloom/Schedule/Limits.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -287,6 +288,31 @@ bool onlyTransposes(RoleOp role) {
   return !result.wasInterrupted();
 }
 
+/// What several roles read for themselves, only they may write.
+LogicalResult checkReads(func::FuncOp function, const RoleSlices &slices) {
+  WrittenMemory written(function);
+  WalkResult result = function.walk([&](tile::GatherOp gather) {
+    for (const RoleSlice &slice : slices.all()) {
+      if (!slice.has(gather.getOperation()) || slice.receives(gather))
+        continue;
+      Operation *writer = written.writerOf(gather, [&](Operation *op) {
+        Attribute role = op->getAttr(inAttrName);
+        return role && role != slice.getRole();
+      });
+      if (!writer)
+        continue;
+      InFlightDiagnostic error = gather.emitOpError("in role '")
+                                 << slice.getRole().getValue() << "': expected memory that no other role writes, found '"
+                                 << writer->getName() << "' in role '"
+                                 << cast<StringAttr>(writer->getAttr(inAttrName)).getValue() << "'";
+      error.attachNote(writer->getLoc()) << "written here, in no order with the read";
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
 LogicalResult split(func::FuncOp function) {
   auto schedule = function->getAttrOfType<tile::ScheduleAttr>(tile::scheduleAttrName);
   TileOrder order{schedule ? schedule.integer("raster").value_or(1) : 1,
@@ -296,7 +322,7 @@ LogicalResult split(func::FuncOp function) {
   function.walk([&](tile::ForEachTileOp) { tiles = true; });
 
   FailureOr<RoleSlices> slices = RoleSlices::compute(function);
-  if (failed(slices))
+  if (failed(slices) || failed(checkReads(function, *slices)))
     return failure();
 
   Block &entry = function.getBody().front();

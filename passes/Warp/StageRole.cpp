@@ -15,6 +15,7 @@
 #include "passes/Warp/Passes.h"
 #include "passes/Warp/Projection.h"
 
+#include "ColumnPieces.h"
 #include "RowPieces.h"
 #include "SkewExpansion.h"
 #include "WorkClusters.h"
@@ -162,16 +163,7 @@ struct Stager {
     // Both chunks' sums.
     Value first = pieces->get(fold.getResult(), {item.part.slot, 0}),
           second = pieces->get(fold.getResult(), item.part);
-    pieces->set(fold.getResult(), {item.part.slot, -1}, combine(fold.getKind(), first, second));
-  }
-
-  Value combine(nv::ReduceKind kind, Value a, Value b) {
-    bool isFloat = isa<FloatType>(getElementTypeOrSelf(a.getType()));
-    StringRef names[2][3] = {{"arith.addi", "arith.maxsi", "arith.minsi"},
-                             {"arith.addf", "arith.maxnumf", "arith.minnumf"}};
-    OperationState state(a.getLoc(), names[isFloat][static_cast<unsigned>(kind)], {a, b},
-                         a.getType());
-    return builder.create(state)->getResult(0);
+    pieces->set(fold.getResult(), {item.part.slot, -1}, combineParts(builder, fold.getLoc(), fold.getKind(), first, second));
   }
 
   /// One value that needs all critical work of `before`: sums of it where there are any, else its
@@ -200,7 +192,7 @@ struct Stager {
     }
     Value sum;
     for (Value end : ends)
-      sum = sum ? combine(nv::ReduceKind::Add, sum, end) : end;
+      sum = sum ? combineParts(builder, end.getLoc(), nv::ReduceKind::Add, sum, end) : end;
     return sum;
   }
 

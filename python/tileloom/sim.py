@@ -187,19 +187,23 @@ class Kernel:
                 if isinstance(a, TensorMap):
                     maps.append(len(parameters))
                 parameters.extend(data)
-            return self._run(bytes(parameters), maps, grid, block, cluster, shared, entry, options)
+            result = self._run(bytes(parameters), maps, grid, block, cluster, shared, entry, options)
+            _check_read_only(buffers)
+            return result
         finally:
-            for address, _ in buffers.values():
+            for address, *_ in buffers.values():
                 self._lib.tileloomSimRemoveBuffer(self._sim, address)
 
     def _buffer(self, array, name, buffers):
-        start, end = _byte_bounds(array)
-        key = (start, end)
+        start, end = _byte_bounds(array, name)
+        size, read_only = max(end - start, 1), array.__array_interface__["data"][1]
+        key = (start, end, read_only)
         if key not in buffers:
-            address = self._lib.tileloomSimAddBuffer(self._sim, name.encode(), start, max(end - start, 1), 0, 1)
+            copy = ctypes.create_string_buffer(ctypes.string_at(start, end - start), size) if read_only else None
+            address = self._lib.tileloomSimAddBuffer(self._sim, name.encode(), ctypes.addressof(copy) if read_only else start, size, 0, 1)
             if not address:
                 raise SimulatorError(self._error())
-            buffers[key] = (address, array)
+            buffers[key] = address, array, name, copy
         return buffers[key][0] + array.__array_interface__["data"][0] - start
 
     def _argument(self, a, name, buffers):
@@ -243,13 +247,20 @@ class Kernel:
                       lib.tileloomSimSummary(sim).decode() if launch.timeline else None)
 
 
-def _byte_bounds(array):
+def _check_read_only(buffers):
+    """The kernel had copies of read-only arrays, so that the host would not fault."""
+    for (start, end, _), (_, _, name, copy) in buffers.items():
+        if copy is not None and copy.raw[:end - start] != ctypes.string_at(start, end - start):
+            raise SimulatorError(f"argument '{name}' is a read-only array, and the kernel stores to it")
+
+
+def _byte_bounds(array, name):
     """First and one past the last byte of an array with any non-negative strides."""
     start = array.__array_interface__["data"][0]
     if array.size == 0:
         return start, start
     if any(s < 0 for s in array.strides):
-        raise SimulatorError("arrays with negative strides are not supported")
+        raise SimulatorError(f"argument '{name}': the strides are {array.strides} bytes; needed none below 0")
     return start, start + sum((n - 1) * s for n, s in zip(array.shape, array.strides)) + array.itemsize
 
 
@@ -300,8 +311,10 @@ def run_recipe(ptx, recipe, *arguments, multiprocessors=132, **options):
                 address = lib.tileloomSimAddBuffer(kernel._sim, f"workspace {i}".encode(), ctypes.addressof(space),
                                                    max(1, p.workspaceBytes), 0, 1)
                 parameters[p.offset:p.offset + 8] = address.to_bytes(8, "little")
-        return kernel._run(bytes(parameters), maps, tuple(launch.grid), launch.threads, tuple(launch.cluster),
-                           launch.sharedBytes, described.get("kernel"), {"multiprocessors": multiprocessors, **options})
+        outcome = kernel._run(bytes(parameters), maps, tuple(launch.grid), launch.threads, tuple(launch.cluster),
+                              launch.sharedBytes, described.get("kernel"), {"multiprocessors": multiprocessors, **options})
+        _check_read_only(buffers)
+        return outcome
     finally:
         if result:
             lib.tileloomLaunchRelease(result)
@@ -331,4 +344,8 @@ def _bind(kernel, value, spec, a, buffers):
     value.kind = library.SCALAR
     value.element = elements.NUMBER[spec["element"]]
     name = spec["element"]
+    if elements.is_integer(name):
+        least, most = elements.integer_range(name)
+        if not least <= int(a) <= most:
+            raise SimulatorError(f"argument '{spec.get('name', '')}': is {int(a)}; needed {least}..{most} ({name})")
     value.value = int(a) & 0xFFFFFFFFFFFFFFFF if elements.is_integer(name) else elements.float_bits(name, float(a))

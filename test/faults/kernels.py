@@ -11,6 +11,8 @@ import sys
 
 import numpy as np
 
+from language import by_language
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = os.path.join(HERE, "..", "programs", "warp")
 sys.path.insert(0, os.path.join(HERE, "..", "Simulator", "Inputs"))
@@ -29,8 +31,9 @@ def fp32(bits):
 class Array:
     """An argument in memory. `element` says what its bits mean; `wanted`: the expected contents (floats), of outputs."""
 
-    def __init__(self, data, element, wanted=None, tolerance=0.0):
+    def __init__(self, data, element, wanted=None, tolerance=0.0, described=None):
         self.data, self.element, self.wanted, self.tolerance = data, element, wanted, tolerance
+        self.described = described  # (shape, strides) that the kernel sees, if they are not the array's own
 
     def error(self, found):
         """Relative error in the maximum norm; NaN counts as infinite."""
@@ -263,6 +266,25 @@ def masked_text():
     return ptx("f16", 64, 128, instruction_descriptor("f16", 64, 128, 1 << 7 | 1 << 10), products, ws=True)
 
 
+def steps_of_gemm(dtype, target, m, n, k, names, **options):
+    """kernels.gemm with steps behind the product: `names` of its row and column factors, or of what it adds."""
+    def problem(rng):
+        from tileloom import kernels
+        import ml_dtypes
+        types = {"bf16": ml_dtypes.bfloat16, "e4m3": ml_dtypes.float8_e4m3fn}
+        a, b = (rng.standard_normal((rows, k)).astype(types[dtype]) for rows in (m, n))
+        out = np.full((m, n), np.nan, types["bf16"])
+        shapes = {"bias": (n,), "residual": (m, n), "scale_a": (m,), "scale_b": (n,)}
+        given = {name: rng.uniform(0.5, 2, shapes[name]).astype(np.float32 if "scale" in name else types["bf16"]) for name in names}
+        wanted = a.astype(np.float64) @ b.astype(np.float64).T
+        for name, value in given.items():
+            value = value.astype(np.float64)
+            wanted = wanted * (value[:, None] if name == "scale_a" else value) if "scale" in name else wanted + value
+        call = lambda: kernels.gemm(a, b.T, out, target=target, **given, **options)  # noqa: E731
+        return call, [a, b, out, *given.values()], {2: (wanted, 1e-2)}
+    return problem
+
+
 KERNELS = {
     "gemm_pingpong": by_compiler("gemm_pingpong", "sm_90a", lambda r: gemm(r, 256, 256, 64 * 4, 4, 1, 4)),
     "gemm_cooperative": by_compiler("gemm_cooperative", "sm_90a", lambda r: gemm(r, 128, 512, 64 * 3, 1, 2, 3)),
@@ -271,9 +293,14 @@ KERNELS = {
     "attention_d128": by_compiler("attention_d128", "sm_90a", lambda r: attention(r, 1, 384, 1)),
     "gemm_fp8_block_128x128": by_compiler("gemm_fp8_block_128x128", "sm_90a", lambda r: gemm_fp8(r, 128, 256, 5, (1, 2))),
     "gemm_tcgen05": by_compiler("gemm_tcgen05", "sm_100a", lambda r: gemm(r, 128, 1024, 64 * 2, 1, 4, 2)),
-    "gemm_tcgen05_pair": by_compiler("gemm_tcgen05_pair", "sm_100a", lambda r: gemm(r, 256, 768, 64 * 2, 1, 3, 2), 2),
-    "gemm_tcgen05_mxf8": by_compiler("gemm_tcgen05_mxf8", "sm_100a", lambda r: gemm_mxf8(r, 1, 3, 2)),
+    "gemm_tcgen05_pair": by_compiler("gemm_tcgen05_pair", "sm_100a", lambda r: gemm(r, 256, 1024, 64 * 3, 1, 4, 3), 2),
+    "gemm_tcgen05_mxf8": by_compiler("gemm_tcgen05_mxf8", "sm_100a", lambda r: gemm_mxf8(r, 1, 4, 3)),
     "attention_tcgen05": by_compiler("attention_tcgen05", "sm_100a", lambda r: attention_tcgen05(r, 1, 2, 2)),
+    "gemm_fp8_rows": by_language("gemm_fp8_rows", "sm_90a", steps_of_gemm(
+        "e4m3", "sm_90a", 128, 768, 640, ["scale_a", "scale_b"], BM=128, BN=64, schedule={"use": "pingpong"}), Array, Kernel),
+    "gemm_bias": by_language("gemm_bias", "sm_90a", steps_of_gemm("bf16", "sm_90a", 192, 512, 256, ["bias"], BM=64, BN=64), Array, Kernel),
+    "gemm_residual_tcgen05": by_language("gemm_residual_tcgen05", "sm_100a", steps_of_gemm(
+        "bf16", "sm_100a", 128, 1024, 320, ["residual"], BM=128, BN=128), Array, Kernel),
     "block_sum": by_hand("block_sum", block_sum, grid={"x": 4}, threads=256),
     "cp_async_ring": by_hand("cp_async_ring", scaled_copy, threads=64),
     "bulk_copy": by_hand("bulk_copy", scaled_copy, threads=128),

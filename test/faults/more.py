@@ -5,7 +5,7 @@ import re
 
 from fault import Fault
 from mutate import both, by_lane, drop, drop_wait, edit, in_source, insert, keep_between_tiles, move, swap
-from places import (DESCRIPTOR, LOAD, MMA, PRODUCT, RELEASE, STORE, WAIT, ahead, arrivals, closest, giver, inits, loads, on_ring_of, waits, within,
+from places import (DESCRIPTOR, LOAD, MMA, PRODUCT, RELEASE, STORE, WAIT, ahead, arrivals, behind, closest, giver, inits, loads, on_ring_of, waits, within,
                     without)
 
 PINGPONG, MULTICAST, ATTENTION, FP8 = "gemm_pingpong", "gemm_multicast", "attention_d128", "gemm_fp8_block_128x128"
@@ -14,6 +14,9 @@ FULL, FREE = ahead(WAIT, PRODUCT), ahead(WAIT, LOAD)
 ACCUMULATOR, COMMIT = ahead(WAIT, r"tcgen05\.ld"), r"tcgen05\.commit"
 CLUSTER_END = both(drop(r"barrier\.cluster\.arrive", -1), drop(r"barrier\.cluster\.wait", -1))
 WARP_SYNC = r"bar\.warp\.sync"
+BEFORE = r"tcgen05\.fence::before"
+PROXY_FENCE = r"fence\.proxy\.async"
+READS_FENCE = without(PROXY_FENCE, ahead(PROXY_FENCE, STORE))  # between ordinary reads of a slot and its release to copies
 
 
 def number(place, change, **where):
@@ -40,7 +43,48 @@ def beyond(place, group, line_number=0):
         "1048576" if i == group else m.group(i) for i in (1, 2)) + "}", line), line_number)
 
 
+def by_one_lane(place, number=0):
+    """Only the first lane of each warp executes the statement."""
+    return edit(place, lambda line: ("\t{ .reg .pred %one; .reg .b32 %lane; mov.u32 %lane, %laneid; setp.eq.u32 %one, %lane, 0; "
+                                     f"@%one {line.strip()} }}"), number)
+
+
+def unfenced(kernel, name, **options):
+    return Fault(kernel, name, drop(READS_FENCE, options.pop("number", 0)), "missing-proxy-fence", **options)
+
+
+def freed_by_warp(warp):
+    """The branch around the dealloc is taken by all warps but that one."""
+    return edit(ahead(r"@%p\d+ bra", r"tcgen05\.dealloc"), lambda line: (
+        "\t{ .reg .pred %mine; .reg .b32 %warp; mov.u32 %warp, %tid.x; shr.u32 %warp, %warp, 5; "
+        f"setp.ne.u32 %mine, %warp, {warp}; {re.sub('@%p[0-9]+', '@%mine', line.strip())} }}"))
+
+
 MORE = [
+    # Slots that ordinary loads read and TMA refills. Where wgmma.fence waits for the loads, only the letter of PTX asks for the fence.
+    unfenced("gemm_fp8_rows", "factors released without a proxy fence"),
+    unfenced("gemm_bias", "bias released without a proxy fence"),
+    unfenced("gemm_residual_tcgen05", "residual released without a proxy fence"),
+    Fault("gemm_fp8_rows", "proxy fence before the factors are read", move(READS_FENCE, 0, before=r"ld\.shared\.v2"), "missing-proxy-fence"),
+    Fault("gemm_bias", "proxy fence behind the release", move(READS_FENCE, 0, after=closest(RELEASE, READS_FENCE)), "missing-proxy-fence"),
+    Fault("gemm_bias", "proxy fence of global memory before the release", swap(READS_FENCE, "shared::cta", "global"), "missing-proxy-fence"),
+    Fault("gemm_residual_tcgen05", "proxy fence by one lane before the release", by_one_lane(READS_FENCE), "missing-proxy-fence"),
+    # Tensor memory: what one lane says for all, and the end.
+    Fault(TC_ATTENTION, "fence of the probabilities by one lane", by_one_lane(behind(BEFORE, r"tcgen05\.st.*x16")), "tensor-race"),
+    Fault(TC_ATTENTION, "fence of the rescaled output by one lane", by_one_lane(behind(BEFORE, r"tcgen05\.st.*x32")), "tensor-race"),
+    Fault(TC_ATTENTION, "one lane releases the probabilities of all", drop(behind(WARP_SYNC, behind(BEFORE, r"tcgen05\.st.*x16"))), "tensor-race"),
+    Fault(TC_ATTENTION, "one lane releases the rescaled output of all", drop(behind(WARP_SYNC, behind(BEFORE, r"tcgen05\.st.*x32"))), "tensor-race"),
+    Fault(TC_ATTENTION, "fence of the probabilities before they are stored", move(behind(BEFORE, r"tcgen05\.st.*x16"), 0, before=r"tcgen05\.st.*x16"),
+          "tensor-race"),
+    Fault(TC_ATTENTION, "rescaled output stored before it has been loaded", move(behind(r"tcgen05\.wait::ld", r"tcgen05\.ld.*x32"), 0, after=behind(
+        r"tcgen05\.st.*x32", r"tcgen05\.ld.*x32")), "missing-tcgen05-wait", "register-in-flight"),
+    Fault(TC_ATTENTION, "tensor memory freed without the last barrier", drop(ahead(r"bar\.sync\s+0;", r"tcgen05\.dealloc")), "tensor-race",
+          "tensor-bounds"),
+    Fault(TC, "tensor memory freed by another warp, without the last barrier", both(
+        drop(ahead(r"bar\.sync\s+0;", r"tcgen05\.dealloc")), freed_by_warp(5)), "tensor-race", "tensor-bounds"),
+    unfenced(ATTENTION, "Q released without a proxy fence", checks="all,strict"),
+    unfenced(FP8, "scales in the loop released without a proxy fence", checks="all,strict"),
+    unfenced(FP8, "last scales released without a proxy fence", number=-1, checks="all,strict"),
     Fault(PINGPONG, "parity of a tile's first slot stays the same", keep_between_tiles(FULL), "race", "deadlock", "barrier-lapped"),
     Fault(PINGPONG, "proxy fence before the tile is staged", move(ahead(r"fence\.proxy\.async", STORE), 0, before=r"stmatrix"),
           "missing-proxy-fence"),
@@ -48,6 +92,8 @@ MORE = [
     Fault(PINGPONG, "two lanes load", by_lane(ahead(r"elect\.sync", LOAD), "lt", 2), "mbarrier", "transaction-count"),
     Fault(PINGPONG, "one barrier for the turn and for the staged tile", swap(ahead(r"bar\.sync", STORE), r"%r\d+,", "14,", every=True),
           "named-barrier", "deadlock", "race"),
+    Fault(PINGPONG, "both consumers stage by one barrier", swap(ahead(r"bar\.sync", STORE), r"%r\d+,", "13,"), "named-barrier", "race"),
+    Fault(PINGPONG, "both consumers write behind one barrier", swap(ahead(r"bar\.sync", r"stmatrix"), r"%r\d+,", "13,"), "named-barrier", "race"),
     Fault(PINGPONG, "rows of A past the end", beyond(loads(0), 2), "wrong-result"),
     Fault(PINGPONG, "tile stored past the end", beyond(STORE, 2), "wrong-result"),
     Fault(PINGPONG, "registers not a multiple of eight", number(r"setmaxnreg\.inc", lambda n: n - 4), "setmaxnreg", "refused"),

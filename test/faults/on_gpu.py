@@ -12,6 +12,7 @@ already is kept, for the cases that are not run. A correct kernel that does not 
 """
 
 import argparse
+import hashlib
 import json
 import os
 import re
@@ -30,8 +31,8 @@ START = 60  # seconds until a process, one of many that begin at once, has its c
 
 def child(folder, case, kernel_name, repeat, pipe):
     """Writes "." into the pipe when all is ready for the first launch, and {"outcome": ..., "detail": ...}."""
-    def done(outcome, detail=""):
-        os.write(pipe, json.dumps({"outcome": outcome, "detail": str(detail)[:300]}).encode())
+    def done(outcome, detail="", **more):
+        os.write(pipe, json.dumps({"outcome": outcome, "detail": str(detail)[:300], **more}).encode())
         os._exit(0)  # a broken context may not come down cleanly
 
     data = np.load(os.path.join(folder, kernel_name + ".npz"))
@@ -41,7 +42,7 @@ def child(folder, case, kernel_name, repeat, pipe):
         ptx = file.read()
     with open(os.path.join(folder, case + ".json")) as file:
         recipe = json.load(file)
-    view = {"bf16": torch.bfloat16, "e4m3": torch.float8_e4m3fn}
+    view = {"bf16": torch.bfloat16, "e4m3": torch.float8_e4m3fn, "e5m2": torch.float8_e5m2}
     try:
         kernel = Kernel.load(ptx, recipe)
     except Exception as error:
@@ -80,7 +81,7 @@ def child(folder, case, kernel_name, repeat, pipe):
             error = np.abs(found - wanted).max() / max(np.abs(wanted).max(), 1e-30)
             if not error <= entry["tolerance"]:
                 done("wrong", f"relative error {error:.3g}")
-    done("passes")
+    done("passes", digests=[hashlib.blake2b(t.contiguous().view(torch.uint8).cpu().numpy().tobytes(), digest_size=8).hexdigest() for t, _ in outputs])
 
 
 class Run:
@@ -153,6 +154,8 @@ def main():
     cases.sort(key=lambda case: ("deadlock" in case["found_in_simulator"], case["case"] in results))
     for case, outcome in run_all(options.folder, cases, options):
         results[case["case"]] = {"case": case["case"], "outcome": outcome["outcome"]}
+        if case["case"] == case["kernel"] and "digests" in outcome:  # a correct kernel: which bits it gave
+            results[case["case"]].update(ptx=case["ptx"], digests=outcome["digests"])
         failed |= case["case"] == case["kernel"] and outcome["outcome"] != "passes"
         print(f"{outcome['outcome']:8} {case['case']}  {outcome['detail'][:100]}", flush=True)
         if options.json:

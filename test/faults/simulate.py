@@ -9,18 +9,22 @@ from tileloom import sim
 MAX_STEPS = 3000000
 
 
-def simulate(kernel, ptx=None, recipe=None, seed=0, checks=None):
+def simulate(kernel, ptx=None, recipe=None, seed=0, checks=None, outputs=None):
     """(kinds, text): the kinds of the findings, and "wrong-result" if an output differs from fp64; `text` describes them.
+    `outputs`: gets the contents of all arrays after the run, by argument.
 
     What cannot be loaded or launched is of kind "refused".
     """
-    values, outputs = [], []
+    values, compared = [], []
     for argument in kernel.arguments:
         if isinstance(argument, Array):
             data = argument.data.copy()
-            values.append(sim.Element(data, argument.element))
+            values.append(sim.Described(data, data.ctypes.data, *argument.described, argument.element) if argument.described
+                          else sim.Element(data, argument.element))
             if argument.wanted is not None:
-                outputs.append((argument, data))
+                compared.append((argument, data))
+            if outputs is not None:
+                outputs[len(values) - 1] = data
         else:
             values.append(argument)
     try:
@@ -30,7 +34,7 @@ def simulate(kernel, ptx=None, recipe=None, seed=0, checks=None):
         return {"refused"}, str(error)
     kinds = {finding["kind"] for finding in result.findings}
     text = result.text
-    for argument, data in outputs:
+    for argument, data in compared:
         error = argument.error(data)
         if not error <= argument.tolerance:
             kinds.add("wrong-result")

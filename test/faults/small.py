@@ -59,13 +59,18 @@ SMALL = [
     Fault("warp_ring", "one lane releases what the others may still read", drop(r"bar\.warp\.sync", 0), "race"),
     Fault("warp_ring", "others write what one lane's store still reads", drop(r"bar\.warp\.sync", 1), "race"),
     Fault("warp_ring", "one lane stores what the others have not written", drop(r"bar\.warp\.sync", 2), "race"),
-    Fault("warp_ring", "proxy fence by the storing lane only", edit(r"fence\.proxy\.async", lambda line: "\t@!%p1 " + line.strip()),
+    Fault("warp_ring", "proxy fence by the storing lane only", edit(r"fence\.proxy\.async", lambda line: "\t@!%p1 " + line.strip(), 1),
           "missing-proxy-fence"),
     Fault("warp_ring", "slot released before it is read", both(drop(r"mbarrier\.arrive\.shared"), insert(
         "\t@!%p1 mbarrier.arrive.shared.b64 _, [%r12];", r"ld\.shared\.v4")), "race"),
-    Fault("warp_ring", "proxy fence before the writes", move(r"fence\.proxy\.async", 0, before=r"st\.shared\.v4"), "missing-proxy-fence"),
+    Fault("warp_ring", "proxy fence before the writes", move(r"fence\.proxy\.async", 1, before=r"st\.shared\.v4"), "missing-proxy-fence"),
     Fault("warp_ring", "all wait for the store, only one lane has one", both(
         drop(r"bar\.warp\.sync", 1), move(r"wait_group\.read", 0, after="RELEASED:")), "race"),
+    Fault("lone_warp", "slot loaded again without a proxy fence", drop(r"fence\.proxy\.async"), "missing-proxy-fence", checks="all,strict"),
+    Fault("warp_ring", "slot released while it is read", drop(r"fence\.proxy\.async", 0), "missing-proxy-fence"),
+    Fault("warp_ring", "values doubled before the release, no proxy fence", both(drop(r"fence\.proxy\.async", 0), move(
+        r"add\.f32", 0, after=r"ld\.shared\.v4", lines_with_it=4)), "missing-proxy-fence"),
+    Fault("warp_ring", "proxy fence before the read", move(r"fence\.proxy\.async", 0, before=r"ld\.shared\.v4"), "missing-proxy-fence"),
     Fault("lone_warp", "elected lane loads over what the others read", drop(r"bar\.warp\.sync"), "race"),
     Fault("lone_warp", "elected lane waits for all", both(
         insert("\t@!%p1 bra GO;", r"mbarrier\.try_wait"), insert("GO:", r"ld\.shared\.v4")), "race"),

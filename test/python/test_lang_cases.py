@@ -189,3 +189,57 @@ def test_softmax_scale_of_log2():
     k, v = np.zeros((1, 96, 1, 64), BF16), np.ones((1, 96, 1, 64), BF16)
     out, lse = kernels.attention(q, k, v)
     assert (out.astype(np.float32) == 1).all() and np.abs(lse - math.log(96)).max() < 1e-5
+
+
+@tl.jit
+def line(x: tl.view, out: tl.view):
+    for m, in tl.tiles((x.shape[0], 64)):
+        out.store([m], x.load([m], [64]))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.float16, np.float32, np.float64])
+def test_lines_of_any_length(dtype):
+    """All elements arrive and none beside them is written, or the length is refused: copies end at 16 bytes."""
+    right = 0
+    for n in range(1, 66):
+        x, whole = np.arange(1, n + 1).astype(dtype), np.full(128, 77, dtype)
+        try:
+            line(x, whole[:n])
+        except tl.ArgumentError as refusal:
+            assert re.search(rf"extent of dimension 0 is {n}; needed a multiple of \d+", str(refusal)), refusal
+            assert n * x.itemsize % 16 and (whole == 77).all()
+            continue
+        assert (whole[:n] == x).all() and (whole[n:] == 77).all()
+        right += 1
+    assert right >= 64 * np.dtype(dtype).itemsize // 16
+
+
+@pytest.mark.parametrize("target", ["sm_90a", "sm_100a"])
+@pytest.mark.parametrize("use", ["cooperative", "pingpong"])
+def test_results_of_odd_widths(target, use):
+    """Buffers begin where their swizzle does, also behind results of 64 x 40."""
+    rng = np.random.default_rng(5)
+    m = 128 if target == "sm_100a" else 64
+    a, b, out = integers(rng, 200, 200, dtype=BF16), integers(rng, 88, 200, dtype=BF16), np.full((200, 88), np.nan, np.float32)
+    launch = dict(BM=m, BN=40, BK=64, schedule={"use": use}, target=target)
+    gemm(a, b, out, **launch)
+    assert (out == a.astype(np.float64) @ b.astype(np.float64).T).all()
+    report = gemm.compile(a, b, out, **launch).report["kernels"][0]
+    tiles = [entry for entry in report["shared"] if entry["bytes"] >= 1024]
+    assert tiles and all(entry["offset"] % 1024 == 0 for entry in tiles), tiles
+
+
+@tl.jit
+def lines(x, out, n, STAGES: tl.constexpr):
+    total = tl.zeros((1024,), tl.float32)
+    for i in tl.range(0, n, num_stages=STAGES):
+        row = tl.make_tensor_descriptor(x, [n * 1024], [1], [1024])
+        total += row.load([i * 1024])
+    tl.store(out + tl.arange(0, 1024), total)
+
+
+@pytest.mark.parametrize("stages", [1, 2, 3, 4, 5])
+def test_descriptor_made_in_a_loop(stages):
+    x, out = np.random.default_rng(stages).standard_normal((7, 1024)).astype(np.float32), np.full(1024, np.nan, np.float32)
+    lines[(1,)](x, out, 7, stages)
+    np.testing.assert_allclose(out, x.sum(0), rtol=1e-5, atol=1e-5)

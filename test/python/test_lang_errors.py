@@ -213,3 +213,23 @@ def device_descriptor(x, out, n):
 
 def test_descriptor_of_device_values():
     refused(device_descriptor, "tl.make_tensor_descriptor: extent 0 does not follow from the kernel's arguments alone", "tl.make_tensor_descriptor(")
+
+
+@tl.jit
+def long_range(x, out, n):
+    at = tl.arange(0, 1 << 27)
+    tl.store(out + at, tl.load(x + at))
+
+
+def test_too_many_elements():
+    refused(long_range, "a tile of shape [134217728] has 134217728 elements; needed at most 1048576", "tl.arange(")
+
+
+@tl.jit
+def wide_sum(x, out, n):
+    at = tl.arange(0, 2048)
+    tl.store(out, tl.sum(tl.load(x + at)[:, None] + tl.load(x + at)[None, :]))
+
+
+def test_too_many_elements_by_broadcasting():
+    refused(wide_sum, "a tile of shape [2048, 2048] has 4194304 elements; needed at most 1048576", "tl.load(x + at)[:, None] +")

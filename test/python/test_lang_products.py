@@ -390,3 +390,26 @@ def test_rows_of_8_bits_after_sums(target, t, e, tiles):
     product_of_sums(a, b, v, c, *tiles, 64, e, target=target)
     s = np.maximum(a.astype(np.float64) @ b.astype(np.float64).T, 0).astype(np.float32).astype(E4M3).astype(np.float64)
     assert close(c, s @ v.astype(np.float64), 2e-3)
+
+
+@tl.jit
+def in_place(x, w, M, FIRST: tl.constexpr, BM: tl.constexpr):
+    """x = x @ w, or (w @ x).T where x is the second operand: rows of 64 are read and written by the same tile."""
+    for m, in tl.tiles((M, BM)):
+        rows, columns = m + tl.arange(0, BM), tl.arange(0, 64)
+        at, mask = rows[:, None] * 64 + columns[None, :], (rows < M)[:, None]
+        square = tl.load(w + columns[:, None] * 64 + columns[None, :])
+        tile = tl.load(x + at, mask=mask, other=0.0)
+        y = tl.dot(tile, square) if FIRST else tl.dot(square, tile.T).T
+        tl.store(x + at, y.to(tl.bfloat16), mask=mask)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize("m", [64, 200])
+def test_in_place(target, first, m):
+    rng = np.random.default_rng(m)
+    x, w = rng.standard_normal((m, 64)).astype(BF16), rng.standard_normal((64, 64)).astype(BF16)
+    wanted = x.astype(np.float64) @ (w if first else w.T).astype(np.float64)
+    in_place(x, w, m, FIRST=first, BM=64, target=target)
+    assert close(x, wanted)

@@ -1,6 +1,7 @@
 """Instructions of sm_100a that no program of the compiler has, by hand, assembled by ptxas, against NumPy."""
 
 import os
+import re
 import shutil
 import subprocess
 
@@ -242,23 +243,74 @@ def test_bulk_zeros_that_are_wrong(size, at, sync, kind):
     assert kind in {finding["kind"] for finding in result.findings}
 
 
-REFUSED = [  # all that docs/simulator.md lists as refused when the module is loaded
-    ("cp.async.bulk.tensor.3d.shared::cta.global.im2col.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r2, %r3, %r4}], [%r1], {%h1};", "im2col"),
-    ("multimem.red.relaxed.gpu.global.add.u32 [%rd1], %r1;", "multimem"),
-    ("multimem.ld_reduce.relaxed.gpu.global.add.u32 %r1, [%rd1];", "multimem"),
-    ("cvt.rn.satfinite.scaled::n2::ue8m0.e4m3x2.f32 %h1, %f1, %f1, %h2;", "scale"),
-    ("tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1}];", "tex"),
-    ("suld.b.1d.b32.trap %r1, [%rd1, {%r2}];", "suld"),
+REFUSED = {  # the forms that docs/simulator.md lists as refused when the module is loaded, and what the message must say
+    ".im2col": ("cp.async.bulk.tensor.3d.shared::cta.global.im2col.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r2, %r3, %r4}], [%r1], {%h1};", "im2col"),
+    ".im2col_no_offs": ("cp.async.bulk.tensor.3d.global.shared::cta.im2col_no_offs.bulk_group [%rd1, {%r2, %r3, %r4}], [%r1];", "im2col"),
+    ".im2col::w": ("cp.async.bulk.tensor.3d.shared::cta.global.im2col::w.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r2, %r3, %r4}], [%r1], {%h1};",
+                   "im2col"),
+    ".im2col::w::128": ("cp.async.bulk.tensor.3d.shared::cta.global.im2col::w::128.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r2, %r3, %r4}], [%r1], "
+                        "{%h1};", "im2col"),
+    "mma.kind": ("mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e2m1.e2m1.f32 {%f1, %f2, %f3, %f4}, {%r1, %r2, %r3, %r4}, {%r5, %r6}, "
+                 "{%f1, %f2, %f3, %f4};", "sm_120a"),
+    "mma.sp.kind": ("mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::f8f6f4.f32.e2m1.e2m1.f32 {%f1, %f2, %f3, %f4}, {%r1, %r2, %r3, %r4}, "
+                    "{%r5, %r6, %r7, %r8}, {%f1, %f2, %f3, %f4}, %r9, 0;", "sm_120a"),
+    "mma.m8n8k4": ("mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16 {%r1, %r2, %r3, %r4}, {%r5, %r6}, {%r7, %r8}, {%r1, %r2, %r3, %r4};", "m8n8"),
+    "tcgen05.mma.ashift": ("tcgen05.mma.cta_group::1.kind::f16.ashift [%r1], [%r2], %rd1, %r3, %p1;", "ashift"),
+    "tcgen05.ld.red": ("tcgen05.ld.red.sync.aligned.32x32b.x2.min.f32 {%f1, %f2}, %f3, [%r1];", "tcgen05.ld"),
+    "cvt.scaled": ("cvt.rn.satfinite.scaled::n2::ue8m0.e4m3x2.f32 %h1, %f1, %f1, %h2;", "scale"),
+    "fma.oob": ("fma.rn.oob.f16 %h1, %h2, %h3, %h4;", "oob"),
+    "set.f16": ("set.eq.f16.f32 %h1, %f1, %f2;", "32 bits"),
+    "shfl.nosync": ("shfl.up.b32 %r1, %r2, 1, 0;", "without .sync"),
+    "vote.nosync": ("vote.all.pred %p1, %p2;", "without .sync"),
+    "st.async.global": ("st.async.mmio.release.sys.global.b32 [%rd1], %r1;", "shared::cluster"),
+    "red.async.global": ("red.async.mmio.release.sys.global.add.u32 [%rd1], %r1;", "shared::cluster"),
+    "call.indirect": ("call (%r1), %rd1, (%r2);", "direct calls"),
+    ".reg.v4": (".reg .v4 .b32 %v<2>;", "vector registers"),
+}
+MISUSED = [
     ("st.bulk.weak.shared::cta [%r1], 64, 1;", "zeros"),
     ("lop3.b32 %r1|%p1, %r2, %r3, %r4, 3, %p2;", "lop3"),
-    ("tcgen05.mma.cta_group::1.kind::f16.ashift [%r1], [%r2], %rd1, %r3, %p1;", "ashift"),
 ]
 
 
-@pytest.mark.parametrize("text, word", REFUSED, ids=[text.split()[0] for text, _ in REFUSED])
-def test_refused_with_line_and_instruction(text, word):
-    head = HEAD.format(more="")
+def refusal(text, before=""):
+    head = HEAD.format(more="").replace(".visible .entry", before + ".visible .entry") + "\t.reg .f32 %f<8>;\n\t"
     with pytest.raises(Exception) as error:
-        sim.Kernel(head + "\t.reg .f32 %f<8>;\n\t" + text + "\n\tret;\n}\n").launch([np.zeros(1), np.zeros(1)], block=(32,))
-    assert f"line {head.count(chr(10)) + 2}" in str(error.value) and word in str(error.value)
-    assert text.split()[0].split(".")[0] in str(error.value)
+        sim.Kernel(head + text + "\n\tret;\n}\n").launch([np.zeros(1), np.zeros(1)], block=(32,))
+    return str(error.value), head.count("\n") + 1
+
+
+@pytest.mark.parametrize("text, word", [*REFUSED.values(), *MISUSED], ids=[*REFUSED, *(text.split()[0] for text, _ in MISUSED)])
+def test_refused_with_line_and_instruction(text, word):
+    message, line = refusal(text)
+    assert f"line {line}" in message and word in message and text.split()[0].split(".")[0] in message
+
+
+def test_recursion_is_refused():
+    message, _ = refusal("call again;", ".func again()\n{\n\tcall again;\n\tret;\n}\n")
+    assert "recursion" in message
+
+
+# All instructions of PTX ISA 9.0, by the first part of their names.
+OPCODES = """abs activemask add addc alloca and applypriority atom bar barrier bfe bfi bfind bmsk bra brev brkpt brx call clusterlaunchcontrol clz cnot
+copysign cos cp createpolicy cvt cvta discard div dp2a dp4a elect ex2 exit fence fma fns getctarank griddepcontrol isspacep istypep ld ldmatrix ldu lg2
+lop3 mad mad24 madc mapa match max mbarrier membar min mma mov movmatrix mul mul24 multimem nanosleep neg not or pmevent popc prefetch prefetchu prmt rcp
+red redux rem ret rsqrt sad selp set setmaxnreg setp shf shfl shl shr sin slct sqrt st stackrestore stacksave stmatrix sub subc suld suq sured sust szext
+tanh tcgen05 tensormap testp tex tld4 trap txq vabsdiff vabsdiff2 vabsdiff4 vadd vadd2 vadd4 vavrg2 vavrg4 vmad vmax vmax2 vmax4 vmin vmin2 vmin4 vote vset
+vset2 vset4 vshl vshr vsub vsub2 vsub4 wgmma wmma xor""".split()
+
+
+def test_refusals_are_those_of_the_docs():
+    with open(os.path.join(os.path.dirname(__file__), "..", "..", "docs", "simulator.md")) as file:
+        section = file.read().split("## Not simulated")[1]
+    instructions, forms = (re.findall(r"`([\w.:]+)`", section.split(f"\n{begin}:")[1].split("\n\n")[0]) for begin in ("Instructions", "Forms"))
+
+    def unknown(opcode):
+        try:
+            sim.Kernel(HEAD.format(more="") + f"\t{opcode}.b32 %r1, %r2;\n\tret;\n}}\n")
+        except Exception as error:
+            return "unknown instruction" in str(error)
+        return False
+    assert set(instructions) == {opcode for opcode in OPCODES if unknown(opcode)}
+    whole = {"mma", "mma.sp", "set", "shfl", "vote", ".sync", "st.async", "red.async"}  # named in passing
+    assert set(forms) - whole == {*REFUSED, "call.recursion"}

@@ -65,6 +65,7 @@ struct CompileOptions {
   bool werrorPtxas = false;     ///< spills and C75xx/C76xx messages are errors; needs ptxas
   bool lineInfo = false;        ///< .loc lines in the PTX and the cubin
   bool verifyEachPass = true;   ///< verify the IR after every pass, not only after every stage
+  std::string schedule;         ///< #tile.schedule<...> for the tile kernels, over what they have
   BackendOptions backend;
   PtxasOptions ptxas;
   std::string

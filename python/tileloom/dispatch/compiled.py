@@ -75,7 +75,7 @@ def run_compiler(program, target, options, **more):
         return compiler.compile(program.text, target, name=f"{program.name}.tile.mlir", save_temps=dump or None,
                                 save_passes=bool(dump), **options, **more)
     except compiler.CompileError as error:
-        raise errors.from_compiler(str(error)) from None
+        raise errors.from_compiler(str(error), program) from None
 
 
 def compile_program(program, target, options=None, assemble=True):

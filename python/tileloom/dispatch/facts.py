@@ -26,13 +26,15 @@ def constant(value):
     return Fact("constant", value=value)
 
 
-def scalar(value):
+def scalar(value, where=""):
     """The fact of a Python number."""
     if isinstance(value, bool):
         return Fact("scalar", dtypes.int1)
     if isinstance(value, int):
         if value == 1:
             return Fact("scalar", dtypes.int32, value=1)
+        if not -(1 << 63) <= value < 1 << 63:
+            raise ArgumentError(f"{where}: is {value}; needed {-(1 << 63)}..{(1 << 63) - 1} (int64)")
         return Fact("scalar", dtypes.int32 if -(1 << 31) <= value < 1 << 31 else dtypes.int64, aligned=value % 16 == 0)
     return Fact("scalar", dtypes.float32)
 
@@ -98,11 +100,11 @@ def of_one(parameter, value, where, must_be_view):
     if value is None:
         return constant(None)
     if isinstance(value, (bool, int, float)) and not must_be_view:
-        return scalar(value)
+        return scalar(value, where)
     tensor = None if isinstance(value, (tuple, list)) else tensor_of(value, where)
     if tensor is None:
         if not must_be_view and hasattr(value, "__index__"):
-            return scalar(int(value))
+            return scalar(int(value), where)
         if not must_be_view and hasattr(value, "__float__"):
             return scalar(float(value))
         needed = "a tensor" if must_be_view else "a tensor, a number or None"

@@ -182,6 +182,10 @@ class ControlFlow:
                 raise ProgramError(f"range: {what} is {describe(value)}; needed an integer scalar")
         if step == 0 if isinstance(step, int) else False:
             raise ProgramError("range: step is 0; needed another number")
+        if isinstance(step, tensor) and not (step.bounds and step.bounds[0] > 0):
+            # A loop that never ends if it is not positive, where Python has none.
+            positive = semantic.compare("gt", step, 0)
+            stop, step = semantic.where(positive, stop, start), semantic.minimum_maximum("max", step, 1)
         down = isinstance(step, int) and step < 0
         if down:  # counted upward; scf.for knows no other way
             count = functions.cdiv(semantic.binary("sub", start, stop), -step)

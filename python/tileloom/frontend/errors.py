@@ -43,11 +43,12 @@ def excerpt(file, line, column):
     return f"\n  {source}\n  {indent}^"
 
 
+_SCHEDULE = "tile.schedule = #tile.schedule<"
 _DIAGNOSTIC = re.compile(r"^(?P<file>[^\n:]+):(?P<line>\d+):(?P<column>\d+): (?P<kind>error|warning|note|remark): (?P<text>.*)$")
 
 
-def from_compiler(text):
-    """A CompilationError of the compiler's diagnostics, whose places are those of the user's source."""
+def from_compiler(text, program):
+    """A CompilationError of the compiler's diagnostics, whose places are those of the user's source. program: what was compiled."""
     entries = []
     for line in text.splitlines():
         match = _DIAGNOSTIC.match(line)
@@ -56,6 +57,12 @@ def from_compiler(text):
     first = next((entry for entry in entries if entry[0] == "error"), None)
     if first is None:
         return CompilationError(text.strip() or "the compilation failed without a message")
+    lines = program.text.splitlines()
+    own = lines[first[2] - 1] if first[1] == f"{program.name}.tile.mlir" and first[2] <= len(lines) else ""
+    if _SCHEDULE in own:  # what a caller wrote, not what is in the function
+        given = own[own.index(_SCHEDULE) + len(_SCHEDULE):].rstrip("} {").removesuffix(">")
+        given = given if len(given) < 80 else f"{given[:80]}... ({len(given)} characters)"
+        return CompilationError(f"kernel '{program.name}', schedule <{given}>: {first[4].removeprefix('schedule: ')}")
     notes = [f"{place(*entry[1:4])}: {entry[0]}: {entry[4]}{excerpt(*entry[1:4])}" for entry in entries
              if entry is not first and entry[0] in ("error", "note")]
     return CompilationError(first[4], *first[1:4], notes=notes)

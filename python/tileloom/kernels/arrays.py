@@ -168,9 +168,9 @@ def row_kernel(name, x, out):
     return out, given, result
 
 
-def row_warps(block, least, most=32):
-    """Warps for a row of `block` elements, by `least` to 16: 32 elements a thread, and up to `most` where that leaves 8 warps. Fewer elements leave
-    threads idle in the reductions, more leave too few registers for other CTAs (measured on an H200). `least`: 2, or 4 where several arrays are
-    loaded for each row; `most`: 64 where one is."""
+def row_warps(block, least):
+    """Warps for a row of `block` elements, by `least` to 16: 32 elements a thread, and 64 where that leaves 8 warps. Fewer elements leave threads idle
+    in the reductions, more leave too few registers for other CTAs (measured on an H200). `least`: 2, or 4 where several arrays are loaded for
+    each row."""
     warps = min(max(block // 1024, least), 16)
-    return max(8, min(block // (32 * most), 16)) if warps > 8 else warps
+    return max(8, min(block // 2048, 16)) if warps > 8 else warps

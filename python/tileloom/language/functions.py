@@ -196,7 +196,7 @@ def _program(name, axis):
     b.uses_program_id = True
     if b.has_tile_loop:
         raise ProgramError(f"tl.{name} in a kernel with tl.tiles, whose grid the compiler chooses; needed one or the other")
-    return tensor(b.value(f"tile.{name} dim({axis})"), dtypes.int32)
+    return tensor(b.value(f"tile.{name} dim({axis})"), dtypes.int32, bounds=(int(name == "num_programs"), (1 << 31) - 1))
 
 
 def dot(input, other, acc=None, input_precision=None, allow_tf32=None, max_num_imprecise_acc=None, out_dtype=dtypes.float32):

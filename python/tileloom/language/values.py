@@ -8,8 +8,12 @@ A `pointer` is an address argument plus a scalar offset plus a tile of offsets, 
 uniform stays out of the arithmetic on tiles, and 32-bit offsets of tiles stay 32-bit.
 """
 
+import math
+
 from ..frontend.errors import ProgramError
 from . import dtypes
+
+MOST_ELEMENTS = 1 << 20  # of a tile, as in Triton; the compiler has the same limit
 
 
 class constexpr:
@@ -59,6 +63,8 @@ class tensor:
 
     def __init__(self, handle, dtype, shape=(), *, tiled=False, host=None, bounds=None, reshaped=None):
         self.handle, self.dtype, self.shape = handle, dtype, tuple(shape)
+        if math.prod(self.shape) > MOST_ELEMENTS:
+            raise ProgramError(f"a tile of shape {list(self.shape)} has {math.prod(self.shape)} elements; needed at most {MOST_ELEMENTS}")
         self.tiled, self.host, self.bounds = tiled, host, bounds
         self.reshaped = reshaped  # the tile that this is a reshape of
         self.load = None  # of a box: a function that loads it under another shape, or gives None

@@ -15,7 +15,7 @@ func.func private @extents(!tile.desc<4x0xf32>)
 
 // -----
 
-// expected-error@+1 {{descriptor element type: expected an integer or float, found 'index'}}
+// expected-error@+1 {{descriptor element type: expected an integer or float of 4, 6, 8, 16, 32 or 64 bits, found 'index'}}
 func.func private @element(!tile.desc<4x4xindex>)
 
 // -----
@@ -146,5 +146,126 @@ func.func @a_part_of_a_place(%D: !tile.desc<1x16x64xf32>, %i: i32) {
 func.func @no_arrivals(%p: i64, %i: i32) {
   // expected-error@+1 {{attribute 'count' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive}}
   %last = "tile.last_arrival"(%p, %i) {count = 0 : i64} : (i64, i32) -> i1
+  return
+}
+
+// -----
+
+// expected-error@+1 {{descriptor element type: expected an integer or float of 4, 6, 8, 16, 32 or 64 bits, found 'i256'}}
+func.func private @wide_element(!tile.desc<8x8xi256>)
+
+// -----
+
+// expected-error@+1 {{descriptor element type: expected an integer or float of 4, 6, 8, 16, 32 or 64 bits, found 'i1'}}
+func.func private @bits(!tile.desc<8x128xi1>)
+
+// -----
+
+func.func @store_of_a_point(%D: !tile.desc<1x1xf32>, %z: tensor<f32>, %i: i32) {
+  // expected-error@+1 {{tile: expected at least one dimension, found 'tensor<f32>'}}
+  tile.store %z to %D[%i, %i] : tensor<f32>, !tile.desc<1x1xf32>
+  return
+}
+
+// -----
+
+func.func @load_of_a_point(%D: !tile.desc<1x1xf32>, %i: i32) {
+  // expected-error@+1 {{tile: expected at least one dimension, found 'tensor<f32>'}}
+  %x = tile.load %D[%i, %i] : !tile.desc<1x1xf32> -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @gather_of_indices(%p: i64, %at: tensor<8xi32>) {
+  // expected-error@+1 {{element type: expected i1, or an integer or float of 8, 16, 32 or 64 bits, found 'index'}}
+  %x = tile.gather %p[%at] : tensor<8xi32> -> tensor<8xindex>
+  return
+}
+
+// -----
+
+func.func @gather_of_wide_integers(%p: i64, %at: tensor<8xi32>) {
+  // expected-error@+1 {{element type: expected i1, or an integer or float of 8, 16, 32 or 64 bits, found 'i256'}}
+  %x = tile.gather %p[%at] : tensor<8xi32> -> tensor<8xi256>
+  return
+}
+
+// -----
+
+func.func @gather_of_complex_numbers(%p: i64, %at: tensor<8xi32>) {
+  // expected-error@+1 {{element type: expected i1, or an integer or float of 8, 16, 32 or 64 bits, found 'complex<f32>'}}
+  %x = tile.gather %p[%at] : tensor<8xi32> -> tensor<8xcomplex<f32>>
+  return
+}
+
+// -----
+
+func.func @scatter_of_wide_floats(%p: i64, %at: i32, %x: f80) {
+  // expected-error@+1 {{element type: expected i1, or an integer or float of 8, 16, 32 or 64 bits, found 'f80'}}
+  tile.scatter %x to %p[%at] : f80, i32
+  return
+}
+
+// -----
+
+func.func @scatter_of_quadruples(%p: i64, %at: tensor<8xi32>, %x: tensor<8xf128>) {
+  // expected-error@+1 {{element type: expected i1, or an integer or float of 8, 16, 32 or 64 bits, found 'f128'}}
+  tile.scatter %x to %p[%at] : tensor<8xf128>, tensor<8xi32>
+  return
+}
+
+// -----
+
+// expected-error@+1 {{'tile.kernel' expected a function with a body, found a declaration}}
+func.func private @declared(i32) attributes {tile.kernel}
+
+// -----
+
+// expected-error@+1 {{argument 1: 'tile.pointer' expected a type, found 1 : i32}}
+func.func @pointer_to_a_number(%n: i32, %p: i64 {tile.pointer = 1 : i32}) attributes {tile.kernel} {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{argument 0: 'tile.name' expected a string, found 3 : i64}}
+func.func @numbered(%n: i32 {tile.name = 3}) attributes {tile.kernel} {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{argument 0: 'tile.divisibility' expected a positive integer, found 0 : i32}}
+func.func @multiple_of_zero(%n: i32 {tile.divisibility = 0 : i32}) attributes {tile.kernel} {
+  return
+}
+
+// -----
+
+func.func @unsigned_loop(%n: i32) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  // expected-error@+1 {{in a kernel: expected bounds that are compared as signed, found 'unsigned'}}
+  scf.for unsigned %i = %c0 to %n step %c1 : i32 {
+  }
+  return
+}
+
+// -----
+
+func.func @much_too_large(%p: i64) attributes {tile.kernel} {
+  // expected-error@+1 {{tile: expected at most 1048576 elements, found 134217728}}
+  %at = tile.iota : tensor<134217728xi32>
+  %x = tile.gather %p[%at] : tensor<134217728xi32> -> tensor<134217728xf32>
+  tile.scatter %x to %p[%at] : tensor<134217728xf32>, tensor<134217728xi32>
+  return
+}
+
+// -----
+
+func.func @too_large(%p: i64, %x: f32) attributes {tile.kernel} {
+  // expected-error@+1 {{tile: expected at most 1048576 elements, found 4096x257}}
+  %t = tile.splat %x : f32 -> tensor<4096x257xf32>
   return
 }

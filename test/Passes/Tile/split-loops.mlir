@@ -111,3 +111,25 @@ func.func @unknown_extent(%A: !tile.desc<128x64xbf16>, %B: !tile.desc<64x64xbf16
   }
   return
 }
+
+// -----
+
+// As many rows of tiles together as a schedule takes.
+// CHECK-LABEL: func.func @many_rows
+// CHECK-SAME: raster = 16384
+func.func @many_rows(%A: !tile.desc<128x64xbf16>, %B: !tile.desc<64x64xbf16>, %C: !tile.desc<128x64xf32>, %m: i32, %k: i32)
+    attributes {tile.kernel, tile.schedule = #tile.schedule<replicas = 2, raster = 1024, split = 64>} {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %zero = arith.constant dense<0.0> : tensor<128x64xf32>
+  tile.for_each_tile (%i) in (%m) {
+    %sum = scf.for %x = %c0 to %k step %c64 iter_args(%c = %zero) -> tensor<128x64xf32> : i32 {
+      %a = tile.load %A[%i, %x] : !tile.desc<128x64xbf16> -> tensor<128x64xbf16>
+      %b = tile.load %B[%x, %c0] : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+      %d = tile.dot %a, %b acc(%c) : tensor<128x64xbf16>, tensor<64x64xbf16> -> tensor<128x64xf32>
+      scf.yield %d : tensor<128x64xf32>
+    }
+    tile.store %sum to %C[%i, %c0] : tensor<128x64xf32>, !tile.desc<128x64xf32>
+  }
+  return
+}

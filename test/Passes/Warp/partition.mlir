@@ -69,6 +69,22 @@ func.func @pointers(%x: i64 {tile.pointer = bf16}, %y: i64 {tile.pointer = f32},
 
 // -----
 
+// Operands from memory that the kernel writes: the warps that write read them, too.
+// CHECK-LABEL: func.func @in_place
+// CHECK-SAME: warp.roles = ["math"]
+func.func @in_place(%x: i64 {tile.pointer = bf16}, %at: tensor<64x64xi32>) attributes {tile.kernel} {
+  // CHECK: %[[A:.*]] = tile.gather
+  // CHECK: %[[S:.*]] = tile.to_shared %[[A]] {warp.in = "math"}
+  // CHECK: tile.dot %[[A]], %[[S]] {warp.in = "math"}
+  %a = tile.gather %x[%at] : tensor<64x64xi32> -> tensor<64x64xbf16>
+  %d = tile.dot %a, %a : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+  %h = arith.truncf %d : tensor<64x64xf32> to tensor<64x64xbf16>
+  tile.scatter %h to %x[%at] : tensor<64x64xbf16>, tensor<64x64xi32>
+  return
+}
+
+// -----
+
 // What depends on a product or a copy is written by math; A of it stays in registers. Elements of 8 bits are read with K last only: b is stored transposed.
 // CHECK-LABEL: func.func @computed
 // CHECK-SAME: warp.roles = ["math", "load"]

@@ -445,3 +445,47 @@ func.func @counted_from_the_end(%n: i32, %p: i64) {
   }
   return
 }
+
+// -----
+
+!b = !warp.buffer<2 x [64x64xbf16]>
+!v = !nv.memdesc<64x64xbf16>
+!t = tensor<64x64xf32>
+
+// Nothing follows the loop in its role: the last wait and release end it.
+// CHECK-LABEL: @pending_at_the_end
+// CHECK: nv.wgmma.wait pending(1)
+// CHECK: scf.yield
+// CHECK: nv.wgmma.wait %{{.*}} pending(0)
+// CHECK-NEXT: warp.release
+// CHECK-NEXT: }
+// CHECK-NEXT: warp.role @load
+func.func @pending_at_the_end(%n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %b = warp.buffer : !b
+  %free = warp.ring released %b : !b
+  %ready = warp.ring %b : !b
+  warp.specialize {
+    warp.role @math warps(4) {
+      %blocks = arith.maxsi %n, %c1 : i32
+      %z = arith.constant dense<0.0> : !t
+      %s = scf.for %k = %c0 to %blocks step %c1 iter_args(%x = %z) -> (!t) : i32 {
+        %t = warp.acquire %ready
+        %a = warp.slot %t : !v
+        %d0 = nv.wgmma %a, %a acc(%x) : !v, !v -> !t
+        %d = nv.wgmma.wait %d0 pending(0) : !t
+        warp.release %t to %free wgmma
+        scf.yield %d : !t
+      } {warp.pending = 1 : i64}
+    }
+    warp.role @load warps(1) {
+      %blocks = arith.maxsi %n, %c1 : i32
+      scf.for %k = %c0 to %blocks step %c1 : i32 {
+        %t = warp.acquire %free
+        warp.release %t to %ready tma
+      }
+    }
+  }
+  return
+}

@@ -8,14 +8,16 @@
 !r = tensor<128xf32>
 
 // The maximum of a row comes before its exponentials, which are computed once for their sum and for the store. What needs the sum
-// goes behind the last slice. One tile of 128 registers stays in registers, so its slot goes back at once.
+// goes behind the last slice, and no slice's maximum waits for what comes after it (nv.keep). One tile of 128 registers stays in registers, so its slot goes back at once.
 // CHECK-LABEL: func.func @softmax
 // CHECK: %[[X:.*]] = nv.tmem.load
 // CHECK-NEXT: warp.release
 // CHECK-NEXT: %[[X0:.*]] = nv.extract %[[X]][0, 0] : tensor<128x128xf32> -> tensor<128x32xf32>
-// CHECK-NEXT: %[[M0:.*]] = nv.reduce max %[[X0]] dim(1)
+// CHECK-NEXT: %[[R0:.*]] = nv.reduce max %[[X0]] dim(1)
+// CHECK-NEXT: %[[M0:.*]] = nv.keep %[[R0]]
 // CHECK-NEXT: %[[X1:.*]] = nv.extract %[[X]][0, 32]
-// CHECK-NEXT: %[[M1:.*]] = nv.reduce max %[[X1]] dim(1)
+// CHECK-NEXT: %[[R1:.*]] = nv.reduce max %[[X1]] dim(1)
+// CHECK-NEXT: %[[M1:.*]] = nv.keep %[[R1]]
 // CHECK-NEXT: %[[M:.*]] = arith.maxnumf %[[M0]], %[[M1]]
 // CHECK-COUNT-2: nv.reduce max
 // CHECK: %[[MOST:.*]] = arith.maxnumf
@@ -193,6 +195,60 @@ func.func @uneven(%to: i64, %at: tensor<128xi64>) {
       %view = warp.slot %ts : !d
       %x = nv.tmem.load %view : !d -> !t
       %most = nv.reduce max %x dim(1) : !t -> tensor<128xf32>
+      warp.release %ts to %free generic
+      nv.global_store %most to %to[%at] : tensor<128xf32>, tensor<128xi64>
+    }
+  }
+  return
+}
+
+// -----
+
+!b = !warp.buffer<1 x [128x256xf32], tmem>
+!p = !warp.buffer<1 x [128x256xbf16], tmem>
+!d = !nv.memdesc<128x256xf32, tmem>
+!h = !nv.memdesc<128x256xbf16, tmem>
+!t = tensor<128x256xf32>
+
+// The mask of the exponentials is that of the maximum, compared again: the limit that they compare with is another value to LLVM.
+// CHECK-LABEL: func.func @masked
+// CHECK-SAME: %[[N:[a-z0-9]+]]: i32
+// CHECK: %[[FIRST:.*]] = nv.splat %[[N]] : i32 -> tensor<128x32xi32>
+// CHECK: arith.cmpi slt, %{{.*}}, %[[FIRST]]
+// CHECK: nv.reduce max
+// CHECK: %[[MOST:.*]] = arith.maxnumf
+// CHECK: warp.acquire
+// CHECK: %[[ROW:.*]] = nv.splat %[[N]] : i32 -> tensor<128xi32>
+// CHECK-NEXT: %[[KEPT:.*]] = nv.keep %[[ROW]]
+// CHECK-NEXT: %[[LIMIT:.*]] = nv.broadcast %[[KEPT]] dim(1)
+// CHECK-NEXT: arith.cmpi slt, %{{.*}}, %[[LIMIT]]
+// CHECK: math.exp2
+func.func @masked(%n: i32, %to: i64, %at: tensor<128xi64>) {
+  %s = warp.buffer : !b
+  %free = warp.ring released %s : !b
+  %full = warp.ring %s : !b
+  %o = warp.buffer : !p
+  %p_free = warp.ring released %o : !p
+  %p_ready = warp.ring %o : !p
+  warp.specialize {
+    warp.role @math warps(4) {
+      %none = arith.constant dense<0xFF800000> : !t
+      %columns = nv.index dim(1) : tensor<128x256xi32>
+      %ts = warp.acquire %full
+      %view = warp.slot %ts : !d
+      %limit = nv.splat %n : i32 -> tensor<128x256xi32>
+      %inside = arith.cmpi slt, %columns, %limit : tensor<128x256xi32>
+      %x = nv.tmem.load %view : !d -> !t
+      %y = arith.select %inside, %x, %none : tensor<128x256xi1>, !t
+      %most = nv.reduce max %y dim(1) : !t -> tensor<128xf32>
+      %tp = warp.acquire %p_free
+      %p = warp.slot %tp : !h
+      %shifts = nv.broadcast %most dim(1) : tensor<128xf32> -> !t
+      %z = arith.subf %y, %shifts : !t
+      %e = math.exp2 %z : !t
+      %e16 = arith.truncf %e : !t to tensor<128x256xbf16>
+      nv.tmem.store %e16 to %p : tensor<128x256xbf16>, !h
+      warp.release %tp to %p_ready generic
       warp.release %ts to %free generic
       nv.global_store %most to %to[%at] : tensor<128xf32>, tensor<128xi64>
     }

@@ -109,3 +109,64 @@ func.func @until(%A: !tile.desc<64x64xf32>, %D: !tile.desc<64x64xf32>, %list: i6
   tile.store %end#1 to %D[%c0, %c0] : tensor<64x64xf32>, !tile.desc<64x64xf32>
   return
 }
+
+// -----
+
+// The load role would read what the math role writes.
+func.func @written_rows(%X: !tile.desc<64x64xf32>, %D: !tile.desc<64x64xf32>, %p: i64 {tile.pointer = i32}, %tiles: i32) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : i32
+  tile.for_each_tile (%t) in (%tiles) {
+    // expected-note@+1 {{written here, in no order with the read}}
+    tile.scatter %t to %p[%t] : i32, i32
+    // expected-error@+1 {{in role 'load': expected memory that no other role writes, found 'tile.scatter' in role 'math'}}
+    %row = tile.gather %p[%t] : i32 -> i32
+    %x = tile.load %X[%row, %c0] : !tile.desc<64x64xf32> -> tensor<64x64xf32>
+    tile.store %x to %D[%row, %c0] : tensor<64x64xf32>, !tile.desc<64x64xf32>
+  }
+  return
+}
+
+// -----
+
+// The same through an offset, in another order, by an atomic operation.
+func.func @counted_rows(%X: !tile.desc<64x64xf32>, %D: !tile.desc<64x64xf32>, %p: i64 {tile.pointer = i32}, %n: i64, %tiles: i32) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : i32
+  %further = arith.addi %p, %n : i64
+  tile.for_each_tile (%t) in (%tiles) {
+    // expected-error@+1 {{in role 'load': expected memory that no other role writes, found 'tile.atomic' in role 'math'}}
+    %row = tile.gather %p[%t] : i32 -> i32
+    %x = tile.load %X[%row, %c0] : !tile.desc<64x64xf32> -> tensor<64x64xf32>
+    // expected-note@+1 {{written here, in no order with the read}}
+    %old = tile.atomic max %t to %further[%t] : i32, i32 -> i32
+    tile.store %x to %D[%row, %c0] : tensor<64x64xf32>, !tile.desc<64x64xf32>
+  }
+  return
+}
+
+// -----
+
+// Different arguments are different memory; what the writing role alone reads, and what nothing writes while the kernel runs, it may read.
+// CHECK-LABEL: func.func @other_rows
+// CHECK: warp.role @math
+// CHECK: tile.gather
+// CHECK: tile.gather
+// CHECK: tile.scatter
+// CHECK: warp.role @load
+// CHECK: tile.gather %{{.*}} : i32 -> i32
+// CHECK: tile.gather %{{.*}} invariant : i32 -> i32
+func.func @other_rows(%X: !tile.desc<64x64xf32>, %D: !tile.desc<64x64xf32>, %p: i64 {tile.pointer = i32}, %q: i64 {tile.pointer = i32}, %n: i64,
+                      %tiles: i32) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : i32
+  %from = arith.addi %p, %n : i64
+  %to = arith.addi %q, %n : i64
+  tile.for_each_tile (%t) in (%tiles) {
+    %row = tile.gather %from[%t] : i32 -> i32
+    %column = tile.gather %to[%t] invariant : i32 -> i32
+    %x = tile.load %X[%row, %column] : !tile.desc<64x64xf32> -> tensor<64x64xf32>
+    %own = tile.gather %to[%t] : i32 -> i32
+    %next = arith.addi %own, %row : i32
+    tile.scatter %next to %to[%t] : i32, i32
+    tile.store %x to %D[%row, %column] : tensor<64x64xf32>, !tile.desc<64x64xf32>
+  }
+  return
+}

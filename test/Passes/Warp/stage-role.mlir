@@ -3,6 +3,8 @@
 // RUN:   | FileCheck %s --check-prefix=HALF
 // RUN: kernel-opt %S/../../programs/sequential/squared_chain.mlir --pass-pipeline='builtin.module(warp-defer-reductions,warp-pipeline-role,warp-stage-role)' \
 // RUN:   | FileCheck %s --check-prefix=SQUARES
+// RUN: kernel-opt %S/../../programs/sequential/squared_chain.mlir --pass-pipeline='builtin.module(warp-defer-reductions)' | sed 's/nv.fold add/nv.fold mul/' \
+// RUN:   | kernel-opt --pass-pipeline='builtin.module(warp-pipeline-role,warp-stage-role)' | FileCheck %s --check-prefix=PRODUCTS
 // RUN: kernel-opt %S/../../programs/sequential/running_scale.mlir --pass-pipeline='builtin.module(warp-guard-scales{min-registers=16},warp-pipeline-role,warp-split-masks,warp-stage-role)' \
 // RUN:   | FileCheck %s --check-prefix=SCALE
 // RUN: kernel-opt %s --pass-pipeline='builtin.module(warp-stage-role)' | FileCheck %s
@@ -35,6 +37,11 @@
 // SQUARES: nv.fold add {{.*}} : tensor<32x16xf32> -> tensor<32x8xf32>
 // SQUARES: after(
 // SQUARES: arith.mulf {{.*}} : tensor<32x48xf32>
+
+// Both chunks of columns of the same, multiplied.
+// PRODUCTS: %[[ONE:.*]] = nv.fold mul {{.*}} : tensor<32x16xf32> -> tensor<32x8xf32>
+// PRODUCTS: %[[OTHER:.*]] = nv.fold mul {{.*}} : tensor<32x48xf32> -> tensor<32x8xf32>
+// PRODUCTS: arith.mulf %[[ONE]], %[[OTHER]] : tensor<32x8xf32>
 
 // A maximum and a vote in the middle: the maximum of the second rows comes beside the work of the first; the vote before the wait; the
 // scale and the conversion behind it.

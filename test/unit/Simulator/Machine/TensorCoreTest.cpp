@@ -151,21 +151,22 @@ TEST(Tcgen05, StoreLoadShapes) {
   // Each lane stores its number and a register index; a 16x256b load sees the fragment of an
   // accumulator.
   KernelSetup s = warpgroup();
-  Outcome o =
-      run("setp.ge.u32 %p4, %t, 32; @%p4 bra A; "
+  auto body = [](const std::string &wait) {
+    return "setp.ge.u32 %p4, %t, 32; @%p4 bra A; "
           "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [smem], 32;\nA: bar.sync 0;\n"
           "ld.shared.b32 %r30, [smem]; mul.lo.u32 %r1, %t, 100; add.s32 %r2, %r1, 1; add.s32 %r3, "
           "%r1, 2; add.s32 %r4, %r1, 3;\n"
           "add.s32 %r5, %r1, 4; add.s32 %r6, %r1, 5; add.s32 %r7, %r1, 6; add.s32 %r8, %r1, 7;\n"
-          "tcgen05.st.sync.aligned.32x32b.x8.b32 [%r30], {%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8}; "
-          "tcgen05.wait::st.sync.aligned;\n"
+          "tcgen05.st.sync.aligned.32x32b.x8.b32 [%r30], {%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8};\n" + wait +
           "tcgen05.ld.sync.aligned.16x256b.x1.b32 {%r10, %r11, %r12, %r13}, [%r30]; "
           "tcgen05.wait::ld.sync.aligned;\n"
           "mul.wide.u32 %rd1, %t, 4; add.s64 %rd1, %out, %rd1; st.global.b32 [%rd1], %r13; "
           "bar.sync 0;\n"
-          "@%p4 bra Z; tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r30, 32;\nZ:",
-          s);
+          "@%p4 bra Z; tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r30, 32;\nZ:";
+  };
+  Outcome o = run(body("tcgen05.wait::st.sync.aligned;\n"), s);
   EXPECT_TRUE(o.found.empty()) << o.text();
+  EXPECT_TRUE(run(body(""), s).has("missing-tcgen05-wait"));
   EXPECT_EQ(o.out[32 + 6], (32u + 9) * 100 + 5); // row t / 4 + 8, column 2 (t % 4) + 1
 }
 

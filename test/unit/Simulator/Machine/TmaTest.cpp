@@ -229,6 +229,61 @@ TEST(Tma, StrictModeAsksForAFenceBeforeOverwriting) {
                   .has("missing-proxy-fence"));
 }
 
+TEST(Tma, CopiesOverWhatALoadMayStillRead) {
+  // An arrival lets the copy begin, but does not wait for the load.
+  auto again = [](const std::string &between) {
+    KernelSetup s = matrix(Swizzle::B128);
+    std::string used = "mul.wide.u32 %rd1, %t, 4; add.s64 %rd1, %out, %rd1; st.global.u32 [%rd1], %r3;\n";
+    std::string load = std::string(readRow).substr(0, std::string(readRow).find('\n') + 1);
+    return run(prologue + loadTile("1024", "8") + waitTile + load + between +
+                   "bar.warp.sync -1; @%p9 bra N; mbarrier.arrive.expect_tx.shared.b64 %rd5, [smem+2048], 1024;\n"
+                   "cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [smem], "
+                   "[%rd10, {%r10, %r11}], [smem+2048];\nN:\n"
+                   "V: mbarrier.try_wait.parity.shared.b64 %p1, [smem+2048], 1; @!%p1 bra V;\n" + used,
+               s);
+  };
+  for (const char *between : {"", "mov.b32 %r4, %r3;\n", "add.s32 %r4, %r3, 1;\n", "fence.proxy.async.global;\n",
+                              "@%p9 bra F; fence.proxy.async.shared::cta;\nF:\n"}) {
+    Outcome o = again(between);
+    EXPECT_TRUE(o.has("missing-proxy-fence")) << between << o.text();
+  }
+  for (const char *between : {"fence.proxy.async.shared::cta;\n", "fence.proxy.async;\n", "fence.acq_rel.cta;\n",
+                              "add.s32 %r4, %r3, 1; mul.wide.u32 %rd7, %t, 4; add.s64 %rd7, %out, %rd7; st.global.u32 [%rd7+1024], %r4;\n",
+                              "setp.eq.s32 %p2, %r3, 77; @%p2 trap;\n", "bar.sync 0;\n", "membar.cta;\n", "fence.sc.cta;\n",
+                              "bar.warp.sync -1; @%p9 bra F; fence.proxy.async.shared::cta;\nF:\n"}) {
+    Outcome o = again(between);
+    EXPECT_TRUE(o.found.empty()) << between << o.text();
+  }
+}
+
+TEST(Tma, ReductionOverWhatALoadMayStillRead) {
+  // CTA 0 adds a word, again and again, to one that CTA 1 reads in between.
+  auto body = [](const std::string &between) {
+    KernelSetup s = matrix(Swizzle::None);
+    s.grid = s.cluster = {2, 1, 1};
+    std::string sync = "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n";
+    return run(std::string(prologue) +
+                   "mov.u32 %r20, %cluster_ctarank; mov.b32 %r1, smem; setp.ne.u32 %p3, %r20, 0; mov.b32 %r5, 4;\n"
+                   "@!%p9 st.shared.v4.b32 [%r1], {%r5, %r5, %r5, %r5}; fence.proxy.async; mapa.shared::cluster.u32 %r4, %r1, 1;\n"
+                   "or.pred %p4, %p3, %p9; not.pred %p5, %p3; or.pred %p5, %p5, %p9;\n" +
+                   sync +
+                   "@!%p4 cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 [%r4], [%r1], 16, "
+                   "[%r4+2048];\n"
+                   "@!%p5 mbarrier.arrive.expect_tx.shared.b64 %rd5, [smem+2048], 16;\n@!%p3 bra A;\n" +
+                   waitTile + "ld.shared.u32 %r6, [%r1];\n" + between + "A:\n" + sync +
+                   "@!%p4 cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 [%r4], [%r1], 16, "
+                   "[%r4+2048];\n"
+                   "@!%p5 mbarrier.arrive.expect_tx.shared.b64 %rd5, [smem+2048], 16;\n@!%p3 bra B;\n"
+                   "V: mbarrier.try_wait.parity.shared.b64 %p1, [smem+2048], 1; @!%p1 bra V;\n"
+                   "ld.shared.u32 %r7, [%r1]; add.s32 %r7, %r7, %r6; @!%p9 st.global.u32 [%out], %r7;\nB:\n" + sync,
+               s);
+  };
+  Outcome o = body("fence.proxy.async.shared::cta;\n");
+  EXPECT_TRUE(o.found.empty()) << o.text();
+  EXPECT_EQ(o.out[0], 8u + 12);
+  EXPECT_TRUE(body("").has("missing-proxy-fence"));
+}
+
 TEST(Launch, ClusterLaunchControl) {
   // Five CTAs of work: whoever runs takes over the rest, until a request is refused.
   KernelSetup s;
