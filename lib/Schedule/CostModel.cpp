@@ -256,8 +256,7 @@ private:
   }
 
   int64_t columnsOfPiece(RankedTensorType type) const {
-    return pieceColumns(type.getShape().back(), type.getElementTypeBitWidth(), piece,
-                        machine.tensorMemory);
+    return pieceColumns(type.getShape().back(), type.getElementTypeBitWidth(), piece, machine.tensorMemory);
   }
 
   /// `loops`: clocks of the loops with products; `outside`: what is between them.
@@ -337,8 +336,7 @@ private:
       double n = cast<RankedTensorType>(dot.getType()).getDimSize(1);
       double bits = a.getElementTypeBitWidth();
       double issues = a.getDimSize(0) / 64.0 * a.getDimSize(1) * bits / 256;
-      double issue = std::max(64 * 16 * n / machine.macsPerClock,
-                              machine.productBase + n * machine.productPerColumn);
+      double issue = std::max(64 * 16 * n / machine.macsPerClock, machine.productBase + n * machine.productPerColumn);
       cost.products += issues * issue;
       cost.dots += 1;
       cost.widest = std::max(cost.widest, rows(a.getDimSize(0)) * n / 128);
@@ -395,8 +393,7 @@ private:
 
 } // namespace
 
-Prediction predict(func::FuncOp kernel, ArrayRef<std::optional<int64_t>> arguments,
-                   const Machine &machine) {
+Prediction predict(func::FuncOp kernel, ArrayRef<std::optional<int64_t>> arguments, const Machine &machine) {
   return Walk(kernel, arguments, machine).run();
 }
 
