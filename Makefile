@@ -54,6 +54,7 @@ bench:
 	$(PYTHON) bench/attention.py --no-triton --repeats 7 --only arguments,fp8,varlen,decode --json $(RESULTS)-attention.json
 	$(PYTHON) bench/programs.py --json $(RESULTS)-programs.json
 	$(PYTHON) bench/launch.py --json $(RESULTS)-launch.json
+	$(PYTHON) bench/search.py --json $(RESULTS)-search.json
 
 docs: setup
 	tools/make_docs.sh

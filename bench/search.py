@@ -1,33 +1,33 @@
-"""The cost model's choice of tiles and schedule against an exhaustive search, on a Hopper GPU: bf16 products (NT), the 21 shapes of the other
-benchmarks and random ones drawn now (M 1 to 16384, N and K 64 to 32768, evenly in the logarithm; N and K multiples of 8).
+"""The cost model's choice of tiles and schedule against a search, on a Hopper GPU: bf16 products (NT), the 21 shapes of the other benchmarks and
+random ones drawn now (M 1 to 16384, N and K 64 to 32768, evenly in the logarithm; N and K multiples of 8).
 
-    bench/search.py [--random N] [--seed N] [--slice I/N] [--shapes REGEX] [--threads N] [--json FILE]
-    bench/search.py --merge FILE... [--json FILE]       one table of several slices, without a GPU
+    bench/search.py [--random N] [--seed N] [--slice I/N] [--shapes REGEX] [--processes N] [--repeats N] [--json FILE]
+    bench/search.py --prepare FILE [...]            chooses and compiles what is to be measured; needs no GPU
+    bench/search.py --prepared FILE [...]           measures it
+    bench/search.py --merge FILE... [--json FILE]   one table of several results, without a GPU
 
 Searched for each shape: every tile that the model does not refuse (heights, widths, depths, in turns or shared) with what it chooses besides, and
-of the SPREAD best tiles also other numbers of slices of K, orders of tiles, eviction hints and pieces of results: 200 schedules and more. All are
-compiled first, side by side. Each is timed a few times, the FINAL fastest and the model's choice again, with more repeats; L2 is flushed before
-each. A result that is wrong, or a schedule that does not compile or spills, is counted. --slice I/N takes every N-th shape from the I-th
-(1 to N) on, for machines that are lent for minutes; with the same seed the slices are of the same shapes.
+variants of the best of them (bench/candidates.py): 200 schedules and more. Each is checked, and timed a few times; the FINAL fastest and the model's
+choice again, interleaved, with --repeats (three times as many where a launch takes less than 40 us). L2 is flushed before each launch. A result
+that is wrong, a schedule that does not compile, spills or hangs is counted. --slice I/N takes every N-th shape from the I-th (1 to N) on. The JSON
+file has every time, predicted and measured: what the model's constants are fitted to.
 """
 
 import argparse
-import concurrent.futures
-import functools
 import json
 import math
 import os
 import random
 import re
 import sys
+import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 if "TILELOOM_INSTALLED" not in os.environ:
     sys.path.insert(0, os.path.join(ROOT, "python"))
 sys.path.insert(0, os.path.join(ROOT, "bench"))
 
-SPREAD, FINAL, NEAR = 16, 12, 1.04
-SPLITS, RASTERS, PIECES = (1, 2, 3, 4, 6, 8, 12, 16), (1, 4, 16, 32), ((32, 2), (64, 1), (64, 2), (128, 1))
+QUICK, FINAL, NEAR, PATIENCE = 3, 16, 1.04, 20.0
 
 
 def random_shapes(count, seed):
@@ -39,128 +39,101 @@ def random_shapes(count, seed):
     return [(between(1, 16384, 1), between(64, 32768, 8), between(64, 32768, 8)) for _ in range(count)]
 
 
-def name_of(constants, schedule):
-    return "x".join(str(constants[key]) for key in ("BM", "BN", "BK")) + "".join(f" {key}={value}" for key, value in sorted(schedule.items()))
-
-
-def candidates(kernel, a, b, c):
-    """[(constants, schedule)] to search, and how many tiles the model refuses."""
-    from tileloom import schedule as model
-    known, values = kernel._known((a, b, c), None, {})
-    arguments, emit = kernel._open(known, values)
-    found = model.ranked(kernel, arguments, emit, "sm_90a")
-    usable = [(constants, model.completed(prediction, own, None)) for prediction, constants, own in found if not prediction.reason]
-    result = {name_of(*candidate): candidate for candidate in usable}
-    for constants, own in usable[:SPREAD]:
-        turns = own.get("use") == "pingpong"
-        variants = [{"split": split} for split in SPLITS if not turns]
-        variants += [{"raster": raster} for raster in RASTERS] + [{"keep": keep} for keep in ("none", "rows", "columns")]
-        variants += [{"epilogue": columns, "buffers": buffers} for columns, buffers in PIECES if columns <= constants["BN"] and constants["BN"] % columns == 0]
-        for more in variants:
-            own_more = {key: value for key, value in {**own, **more}.items() if (key, value) != ("split", 1)}
-            result.setdefault(name_of(constants, own_more), (constants, own_more))
-    return list(result.values()), len(found) - len(usable)
+def fixed_shapes():
+    return [(8192, 8192, 8192), (4096, 4096, 4096), (16384, 16384, 16384)] + [
+        (m, n, k) for m in (4096, 128, 64) for n, k in ((7168, 2048), (2112, 7168), (24576, 1536), (32768, 512), (7168, 16384), (4096, 7168))]
 
 
 class Search:
-    def __init__(self, options):
-        self.options, self.rows, self.compiled = options, [], {}
-
-    def compile(self, work):
-        """Compiles every candidate of every shape that differs in more than numbers, side by side, into the cache on disk."""
+    def __init__(self, prepared, repeats):
         import torch
-        from tileloom.kernels.gemm import gemm_kernel
-        jobs = {}
-        for shape, found in work:
-            kind = tuple(min(extent % 16, 1) for extent in shape)
-            for constants, schedule in found:
-                jobs.setdefault((kind, name_of(constants, schedule)), (shape, constants, schedule))
+        self.torch, self.prepared, self.repeats, self.rows, self.kernels = torch, prepared, repeats, [], {}
+        self.flush = torch.empty(256 << 20, dtype=torch.uint8, device="cuda")
 
-        def one(item):
-            key, ((m, n, k), constants, schedule) = item
-            # Small stand-ins of the same divisibility.
-            m, n, k = (min(extent, 256 + extent % 256) for extent in (m, n, k))
-            a, b, c = (torch.empty(rows, columns, device="cuda", dtype=torch.bfloat16) for rows, columns in ((m, k), (n, k), (m, n)))
-            try:
-                return key, gemm_kernel.compile(a, b, c, **constants, schedule=schedule).slowed_down()
-            except Exception as error:
-                return key, " ".join(str(error).split())[:200]
+    def wait(self, what):
+        """Waits for the device. A schedule that hangs ends the run, by its name."""
+        event, start = self.torch.cuda.Event(), time.time()
+        event.record()
+        while not event.query():
+            if time.time() - start > PATIENCE:
+                print(f"{what()} hangs", flush=True)
+                os._exit(3)
 
-        with concurrent.futures.ThreadPoolExecutor(self.options.threads) as pool:
-            for key, error in pool.map(one, jobs.items()):
-                self.compiled[key] = error
-        failed = sum(error is not None for error in self.compiled.values())
-        print(f"{len(jobs)} programs compiled, {failed} of them refused", flush=True)
+    def times(self, functions, repeats):
+        """{name: median us}. The host queues ahead of the device, which flushes L2 meanwhile, so that no host is measured."""
+        Event, events, order = self.torch.cuda.Event, {name: [] for name in functions}, list(functions.items())
+        for _ in range(repeats):
+            order.append(order.pop(0))
+            for name, function in order:
+                self.flush.zero_()
+                start, end = Event(enable_timing=True), Event(enable_timing=True)
+                start.record()
+                function()
+                end.record()
+                events[name].append((start, end))
+            self.wait(lambda: next((name for name, _ in order if not events[name][-1][1].query()), "?"))
+        return {name: sorted(a.elapsed_time(b) * 1e3 for a, b in pairs)[len(pairs) // 2] for name, pairs in events.items()}
 
-    def shape(self, m, n, k, found, refused):
-        import torch
-        from measure import check, relative_error, sorted_times
-        from tileloom import kernels
+    def launcher(self, number, tensors):
+        from tileloom.runtime import Kernel
+        _, recipe, cubin, bindings = self.prepared["programs"][number]
+        kernel = self.kernels.get(number) or self.kernels.setdefault(number, Kernel(cubin, recipe.encode()))
+        values = [tensors[name] if kind == "view" else tensors[name].shape[axis[0]] for kind, name, *axis in bindings]
+        return lambda: kernel(*values)
+
+    def shape(self, shape, refused, found):
+        torch, (m, n, k) = self.torch, shape
         a, b = (torch.randn(rows, k, device="cuda", dtype=torch.bfloat16) for rows in (m, n))
+        out = torch.empty(m, n, device="cuda", dtype=torch.bfloat16)
         sample = torch.randint(0, m, (min(m, 32),), device="cuda")
-        wanted = (a[sample].float() @ b.float().T).double() if n * k > 2**27 else a[sample].double() @ b.double().T
-        kind = tuple(min(extent % 16, 1) for extent in (m, n, k))
-        out, functions, errors = torch.empty(m, n, device="cuda", dtype=torch.bfloat16), {}, 0
-
-        def add(name, **options):
-            nonlocal errors
+        wanted = a[sample].float() @ b.float().T
+        functions, errors, predicted, failed = {}, {}, {}, 0
+        for name, microseconds, number in found:
+            if self.prepared["programs"][number][0]:
+                failed += 1
+                continue
+            functions[name], predicted[name] = self.launcher(number, {"a": a, "b": b, "c": out}), microseconds
             out.fill_(math.nan)
-            launch = functools.partial(kernels.gemm, a, b.T, out, **options)
-            try:
-                launch()
-                check(name, (m, n, k), relative_error(out[sample], wanted), 4e-3)
-                functions[name] = launch
-            except (Exception, SystemExit) as error:
-                errors += 1
-                print(f"  {m}x{n}x{k} {name}: {' '.join(str(error).split())[:200]}", flush=True)
-
-        add("model")
-        for constants, schedule in found:
-            name = name_of(constants, schedule)
-            if self.compiled.get((kind, name)) is None:
-                add(name, **constants, schedule=schedule)
-            else:
-                errors += 1
+            functions[name]()
+            self.wait(lambda: f"{m}x{n}x{k} {name}")
+            errors[name] = (out[sample].float() - wanted).norm() / wanted.norm()
+        for name, error in zip(list(errors), torch.stack(list(errors.values())).tolist()):
+            if not error <= 4e-3:
+                failed += 1
+                print(f"  {m}x{n}x{k} {name}: relative error {error}", flush=True)
+                del functions[name]
+        searched, choice = len(functions), next(iter(functions))  # the choice is the first tile that compiles
         functions["cublas"] = lambda: torch.mm(a, b.T, out=out)
-        rough = self.times(functions, 3)
-        best = sorted((name for name in functions if name not in ("model", "cublas")), key=rough.get)[:FINAL]
-        final = {name: times[len(times) // 2] for name, times in
-                 sorted_times({name: functions[name] for name in ("model", "cublas", *best)}, self.options.repeats).items()}
-        first = min(best, key=final.get)
-        row = {"shape": f"{m}x{n}x{k}", "searched": len(functions) - 2, "failed": errors, "refused": refused, "model_ms": final["model"],
-               "best_ms": min(final[first], final["model"]), "best": first, "cublas_ms": final["cublas"]}
+        quick = self.times(functions, QUICK)
+        names = [choice, "cublas", *(name for name in sorted(functions, key=quick.get) if name not in (choice, "cublas"))][:FINAL + 2]
+        final = self.times({name: functions[name] for name in names}, self.repeats * (3 if quick[choice] < 40 else 1))
+        best = min((name for name in names if name != "cublas"), key=final.get)
+        row = {"shape": f"{m}x{n}x{k}", "searched": searched, "failed": failed, "refused": refused, "choice": choice, "model_us": final[choice],
+               "best": best, "best_us": final[best], "cublas_us": final["cublas"],
+               "times": [[name, predicted[name], quick[name], final.get(name)] for name in predicted if name in quick]}
         self.rows.append(row)
         print(line(row), flush=True)
 
-    @staticmethod
-    def times(functions, repeats):
-        """Medians, a group of functions at a time: as many captured graphs at once take memory."""
-        from measure import sorted_times
-        names, result = list(functions), {}
-        for first in range(0, len(names), 64):
-            group = sorted_times({name: functions[name] for name in names[first:first + 64]}, repeats)
-            result.update({name: times[len(times) // 2] for name, times in group.items()})
-        return result
-
 
 def line(row):
-    return (f"{row['shape']:>19}: model {row['model_ms'] * 1e3:9.1f} us, {row['model_ms'] / row['best_ms']:.3f} x the best of {row['searched']} "
-            f"({row['best']}), {row['cublas_ms'] / row['model_ms']:.3f} x cublas")
+    return (f"{row['shape']:>19}: model {row['model_us']:9.1f} us ({row['choice']}), {row['model_us'] / row['best_us']:.3f} x the best of "
+            f"{row['searched']} ({row['best']}), {row['cublas_us'] / row['model_us']:.3f} x cublas")
 
 
-def summary(rows, fixed):
+def summary(rows):
     from statistics import geometric_mean
+    fixed = {"x".join(map(str, shape)) for shape in fixed_shapes()}
     for name, own in (("shapes of the benchmarks", [row for row in rows if row["shape"] in fixed]),
                       ("random shapes", [row for row in rows if row["shape"] not in fixed])):
         if not own:
             continue
-        ratios = [row["model_ms"] / row["best_ms"] for row in own]
-        near = sum(ratio <= NEAR for ratio in ratios)
+        ratios = [row["model_us"] / row["best_us"] for row in own]
         searched = sorted(row["searched"] for row in own)
-        print(f"{name}: within {NEAR - 1:.0%} of the best of a search of {searched[0]} to {searched[-1]} schedules for {near} of {len(own)}; "
-              f"{geometric_mean(ratios):.3f} x its time in the mean, {max(ratios):.3f} at worst; "
-              f"{geometric_mean([row['cublas_ms'] / row['model_ms'] for row in own]):.3f} x cublas, with the best "
-              f"{geometric_mean([row['cublas_ms'] / row['best_ms'] for row in own]):.3f}")
+        print(f"{name}: within {NEAR - 1:.0%} of the best of a search of {searched[0]} to {searched[-1]} schedules for "
+              f"{sum(ratio <= NEAR for ratio in ratios)} of {len(own)}; {geometric_mean(ratios):.3f} x its time in the mean, {max(ratios):.3f} at worst; "
+              f"{geometric_mean([row['cublas_us'] / row['model_us'] for row in own]):.3f} x cublas, with the best "
+              f"{geometric_mean([row['cublas_us'] / row['best_us'] for row in own]):.3f}; {sum(row['failed'] for row in own)} schedules "
+              f"did not compile, spilled or were wrong")
 
 
 def main():
@@ -169,48 +142,60 @@ def main():
     parser.add_argument("--seed", type=int)
     parser.add_argument("--slice", default="1/1")
     parser.add_argument("--shapes", help="only shapes, as 4096x7168x2048, that this regular expression finds")
-    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--processes", type=int, default=os.cpu_count())
     parser.add_argument("--repeats", type=int, default=15)
     parser.add_argument("--json")
+    parser.add_argument("--prepare", metavar="FILE")
+    parser.add_argument("--prepared", metavar="FILE")
     parser.add_argument("--merge", nargs="+", metavar="FILE")
     options = parser.parse_args()
     own, of = (int(part) for part in options.slice.split("/"))
     if not 1 <= own <= of:
         parser.error(f"--slice: {options.slice}; needed I/N with I from 1 to N")
+    header = {}
     if options.merge:
-        rows, fixed = [], set()
+        rows = []
         for path in options.merge:
             with open(path) as file:
-                data = json.load(file)
-            rows, fixed = rows + data["rows"], fixed | set(data["fixed"])
+                rows += json.load(file)["rows"]
+        for row in rows:
+            print(line(row))
     else:
-        from measure import GEMM_SHAPES
-        fixed = {"x".join(map(str, shape)) for shape in GEMM_SHAPES}
-        seed = random.randrange(1 << 30) if options.seed is None else options.seed
-        print(f"seed {seed}")
-        shapes = [shape for shape in GEMM_SHAPES + random_shapes(options.random, seed)
-                  if not options.shapes or re.search(options.shapes, "x".join(map(str, shape)))][own - 1::of]
-        rows = run(options, shapes)
-    for row in rows if options.merge else ():
-        print(line(row))
-    summary(rows, fixed)
+        import candidates
+        if options.prepared:
+            prepared = candidates.read(options.prepared)
+        else:
+            seed = random.randrange(1 << 30) if options.seed is None else options.seed
+            shapes = [shape for shape in fixed_shapes() + random_shapes(options.random, seed)
+                      if not options.shapes or re.search(options.shapes, "x".join(map(str, shape)))]
+            prepared = {**candidates.prepare(shapes, options.processes), "seed": seed}
+            if options.prepare:
+                candidates.write(prepared, options.prepare)
+                return 0
+        print(f"seed of the random shapes: {prepared['seed']}", flush=True)
+        header = {"seed": prepared["seed"], **machine()}
+        rows = run(prepared, options.repeats, slice(own - 1, None, of))
+    summary(rows)
     if options.json:
         with open(options.json, "w") as file:
-            json.dump({"fixed": sorted(fixed), "rows": rows}, file, indent=1)
+            json.dump({**header, "command": "bench/search.py " + " ".join(sys.argv[1:]), "rows": rows}, file)
+            file.write("\n")
     return 0
 
 
-def run(options, shapes):
+def machine():
+    import datetime
     import torch
-    from tileloom.kernels.gemm import gemm_kernel
+    return {"machine": torch.cuda.get_device_name(), "date": datetime.date.today().isoformat(),
+            "versions": {"torch": torch.__version__, "cuda": torch.version.cuda}}
+
+
+def run(prepared, repeats, part):
+    import torch
     torch.manual_seed(0)
-    search, work = Search(options), []
-    for m, n, k in shapes:
-        a, b, c = (torch.empty(rows, columns, device="cuda", dtype=torch.bfloat16) for rows, columns in ((m, k), (n, k), (m, n)))
-        work.append(((m, n, k), candidates(gemm_kernel, a, b, c)))
-    search.compile([(shape, found) for shape, (found, _) in work])
-    for shape, (found, refused) in work:
-        search.shape(*shape, found, refused)
+    search = Search(prepared, repeats)
+    for work in prepared["work"][part]:
+        search.shape(*work)
         torch.cuda.empty_cache()
     return search.rows
 

@@ -13,6 +13,7 @@
 #include "tileloom/Schedule/TileWork.h"
 
 #include "ItemTime.h"
+#include "RowCosts.h"
 #include "dialects/NV/NV.h"
 #include "dialects/Tile/Tile.h"
 
@@ -23,7 +24,6 @@
 #include "llvm/ADT/StringExtras.h"
 
 #include <cmath>
-#include <numeric>
 
 using namespace mlir;
 
@@ -117,16 +117,19 @@ public:
     time(body, outside, loops, result);
 
     double piece = machine.storePiece / (buffers > 1 ? 1.3 : 1);
-    double turn = outside.stores / machine.storeBytes + outside.other +
-                  (outside.stores > 0 ? machine.storeBase : 0) +
-                  outside.pieces * piece +
-                  (outside.products > 0 ? outside.products + machine.copyLatency : 0);
+    double drain = outside.stores / machine.storeBytes;
+    double still = outside.other + (outside.stores > 0 ? machine.storeBase : 0) + outside.pieces * piece +
+                   (outside.products > 0 ? outside.products + machine.copyLatency : 0);
+    // What the buffers hold leaves while the next tile begins.
+    double held = outside.pieces > 0 ? std::min(outside.pieces, double(buffers)) / outside.pieces : 0;
+    double turn = still + drain * (1 - held * machine.storeBeside);
     if (replicas > 2 && !takesTurns)
       turn *= machine.sharedTurn;
     result.turnClocks = turn;
     result.bytes = traffic.through();
     bool ordered = !reverse && products == 1 && tiles && tiles.getExtents().size() == 2 && !placesAreRead(tiles);
-    TileTime whole{kernel, machine, evaluate, traffic, loops, turn, outside.narrow * piece, lines, raster, split, keep, takesTurns, reverse, ordered};
+    TileTime whole{kernel, machine, evaluate, traffic, loops, turn, still + drain, outside.narrow * piece, drain, filled, deep(),
+                   lines, raster, split, keep, takesTurns, reverse, ordered};
     if (tiles)
       whole.columns = std::max(evaluate(tiles.getExtents().back()).value_or(1), 1.0);
     return timeOfItems(whole, result);
@@ -254,8 +257,7 @@ private:
   }
 
   int64_t columnsOfPiece(RankedTensorType type) const {
-    return pieceColumns(type.getShape().back(), type.getElementTypeBitWidth(), piece,
-                        machine.tensorMemory);
+    return pieceColumns(type.getShape().back(), type.getElementTypeBitWidth(), piece, machine.tensorMemory);
   }
 
   /// `loops`: clocks of the loops with products; `outside`: what is between them.
@@ -280,6 +282,10 @@ private:
   /// Clocks of one iteration of a loop with copies or products.
   double iteration(const Cost &body, double trips, Prediction &result) {
     double copies = body.copies / machine.copyBytes;
+    if (body.dots <= 1) {
+      double whole = stream(body, copies, result.stages);
+      filled += std::min<double>(result.stages, trips) * std::max(0.0, whole - body.products - waitOf(body) - body.other);
+    }
     result.productClocks += body.products * trips;
     result.copyClocks += copies * trips;
     result.otherClocks += body.other * trips;
@@ -289,16 +295,23 @@ private:
   /// One product (or none) for each slot. The units run beside each other, and none quite reaches
   /// its speed when another one is as slow.
   double stream(const Cost &body, double copies, double slots) const {
+    double busy = body.products + waitOf(body) + body.other;
+    // A slot is filled, read, and with a product in flight held while the next one runs.
+    double held = machine.copyLatency + copies + (1 + pending * machine.flightSlots) * busy;
+    return smooth(7, {busy, copies, held / std::max(slots, 1.0)});
+  }
+
+  /// Clocks that an iteration of one product waits for it.
+  double waitOf(const Cost &body) const {
     bool alone = !takesTurns && replicas == 1;
     double wait = machine.productWait * body.dots;
     if (pending > 0)
-      wait *= machine.flightWait * (alone ? 1 : machine.sharedWait);
-    else
-      wait *= takesTurns ? 2 : alone ? 1 : machine.sharedWait;
-    double ahead = std::max(slots - 1 - pending * machine.flightSlots, 0.5);
-    double latency = (machine.copyLatency + copies) / ahead;
-    return smooth(5.4, {body.products + wait + body.other, copies, latency});
+      return wait * machine.flightWait * (alone ? 1 : machine.sharedWait);
+    return wait * (takesTurns ? 2 : alone ? 1 : machine.sharedWait);
   }
+
+  /// Lines of 128 bytes of a tensor's row that one iteration reads.
+  double deep() const { return std::clamp(leastRow / 128, 1.0, 2.0); }
 
   /// Several products with work between them. Each slot is held for a part of the iteration only.
   double chain(const Cost &body, double copies, double slots) const {
@@ -331,25 +344,27 @@ private:
       double n = cast<RankedTensorType>(dot.getType()).getDimSize(1);
       double bits = a.getElementTypeBitWidth();
       double issues = a.getDimSize(0) / 64.0 * a.getDimSize(1) * bits / 256;
-      double issue = std::max(64 * 16 * n / machine.macsPerClock,
-                              machine.productBase + n * machine.productPerColumn);
+      double issue = std::max(64 * 16 * n / machine.macsPerClock, machine.productBase + n * machine.productPerColumn);
       cost.products += issues * issue;
       cost.dots += 1;
       cost.widest = std::max(cost.widest, rows(a.getDimSize(0)) * n / 128);
     } else if (auto load = dyn_cast<tile::LoadOp>(op)) {
-      bool splits = splitsLines(load);
-      cost.copies += bytesOf(load.getType()) * std::max(splits ? machine.splitCopy : 1, narrow(load));
+      LoadedRows rows = loadedRows(load, evaluate, machine);
+      cost.copies += bytesOf(load.getType()) * std::max(rows.copy, rows.narrow);
       double before = traffic.through();
-      traffic.add(load, evaluate, splits, splits ? machine.splitFetch : 1);
-      lines += (traffic.through() - before) * (splits ? machine.splitCopy : 1);
+      traffic.add(load, evaluate, rows.split, rows.fetch);
+      lines += (traffic.through() - before) * rows.copy;
+      if (load->getParentOfType<scf::ForOp>())
+        leastRow = std::min(leastRow, rowBytes(load.getType()));
     } else if (isa<tile::StoreOp, tile::StoreReduceOp>(op)) {
       auto type = cast<RankedTensorType>(op->getOperand(0).getType());
-      cost.stores += bytesOf(type);
+      StoredRows rows = storedRows(op, columnsOfPiece(type), evaluate, machine);
+      cost.stores += bytesOf(type) * rows.leave;
       double pieces = double(type.getShape().back()) / columnsOfPiece(type);
       double row = columnsOfPiece(type) * type.getElementTypeBitWidth() / 8.0;
       cost.pieces += pieces;
-      cost.narrow += pieces * std::max(0.0, 64 / row - 1) * 0.5;
-      traffic.add(op, evaluate, false, spreadOf(op, llvm::divideCeil(columnsOfPiece(type) * type.getElementTypeBitWidth(), 8)));
+      cost.narrow += pieces * std::max(0.0, 64 / row - 1) * 0.8;
+      traffic.add(op, evaluate, false, rows.write);
     } else if (auto gather = dyn_cast<tile::GatherOp>(op)) {
       cost.other += elements(gather.getType()) / 32;
     } else if (auto scatter = dyn_cast<tile::ScatterOp>(op)) {
@@ -371,34 +386,13 @@ private:
     }
   }
 
-  /// Times what bytes cost in rows of 128 bytes. The swizzle, and with it the rows that are copied, is
-  /// the widest one that divides a row of the tile.
-  double narrow(tile::LoadOp load) {
-    auto type = cast<RankedTensorType>(load.getType());
-    int64_t row = type.getShape().back() * type.getElementTypeBitWidth() / 8;
-    int64_t swizzle = std::gcd(row, int64_t(128));
-    return type.getRank() < 2 || swizzle == 128 ? 1 : std::max(1.0, machine.narrowRow / swizzle);
-  }
-
-  /// Lines of 128 bytes that the pieces of a result's rows touch, for each that they fill. A fitted power of it.
-  double spreadOf(Operation *store, int64_t piece) {
-    int64_t pitch = int64_t(evaluate(store->getOperand(1)).value_or(0));
-    double aligned = std::gcd(std::gcd(pitch, piece), int64_t(128));
-    return std::pow((piece + 128 - aligned) / piece, machine.partialLines);
-  }
-
-  /// Whether rows of the tensor begin at other places than lines of 128 bytes: the value of a
-  /// descriptor is the distance of its rows.
-  bool splitsLines(tile::LoadOp load) {
-    std::optional<double> pitch = evaluate(load.getDesc());
-    return pitch && std::fmod(*pitch, 128) != 0;
-  }
-
   func::FuncOp kernel;
   const Machine &machine;
   ScalarValues evaluate;
   Traffic traffic;
   double lines = 0; // bytes through L2, with what half lines cost
+  double filled = 0;   // clocks of the loops that a ring filled before would save
+  double leastRow = 1e9; // bytes of a row of a box in a loop
   int64_t products = 0, replicas = 1, stages = 0, pending = 0, buffers = 1, raster = 1;
   std::optional<int64_t> piece, split;
   StringRef keep;
@@ -407,8 +401,7 @@ private:
 
 } // namespace
 
-Prediction predict(func::FuncOp kernel, ArrayRef<std::optional<int64_t>> arguments,
-                   const Machine &machine) {
+Prediction predict(func::FuncOp kernel, ArrayRef<std::optional<int64_t>> arguments, const Machine &machine) {
   return Walk(kernel, arguments, machine).run();
 }
 

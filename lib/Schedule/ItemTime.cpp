@@ -71,7 +71,7 @@ void chooseOrder(const TileTime &tile, Traffic::Order &order, Prediction &result
 /// Adds the time of all items of work: tiles, or `slices` of the loop of each.
 void finish(const TileTime &tile, Prediction &result, scf::ForOp loop, int64_t slices) {
   const Machine &machine = tile.machine;
-  double items = result.tiles * slices, through = tile.lines, ends = tile.turn;
+  double items = result.tiles * slices, through = tile.lines, ends = tile.ends;
   result.split = slices;
   result.waves = std::ceil(items / machine.processors);
   double clocks = (tile.takesTurns ? tile.turn : 0) + machine.launch;
@@ -79,7 +79,10 @@ void finish(const TileTime &tile, Prediction &result, scf::ForOp loop, int64_t s
     // In turns, one replica multiplies while the other stores, which it notices: 4 to 7 % for ten pieces of 16 columns
     // instead of five of 32 (zeros, 4096 x 14336 x 4096), 0 to 1 % where the machine throttles.
     double own = tile.loops + tile.turn;
-    clocks += result.waves * (tile.takesTurns ? std::max(tile.loops + tile.narrow, own / 2) : own);
+    // While a tile leaves, the copies for the next one fill the ring.
+    own -= std::min(tile.filled, tile.turn) * machine.fillBeside * (1 - 1 / std::max(result.waves, 1.0));
+    double computing = result.waves * (tile.takesTurns ? std::max(tile.loops + tile.narrow, own / 2) : own);
+    clocks += smooth(3.5, {computing, result.waves * tile.drain});
   } else {
     double trips = std::max(tripsOf(loop, tile.evaluate), 1.0), bytes = bytesOfSums(loop);
     double leave = bytes / machine.partialStore + machine.arrival;
@@ -105,11 +108,11 @@ void finish(const TileTime &tile, Prediction &result, scf::ForOp loop, int64_t s
                 smooth(-4, {machine.dramBytes, busy * machine.dramBytesPerProcessor});
   // The last results leave when everything is read.
   double last = machine.base + ends / machine.clocksPerMicrosecond;
-  double read = tile.traffic.dram(order) + (tile.ordered ? tile.traffic.apart(order) : 0);
-  result.microseconds = smooth(3.3, {clocks / machine.clocksPerMicrosecond, read / dram + last, through / machine.l2Bytes + last});
+  double read = (tile.traffic.dram(order) + (tile.ordered ? tile.traffic.apart(order) : 0)) / std::pow(tile.deep, machine.deepRows);
+  result.microseconds = smooth(5, {clocks / machine.clocksPerMicrosecond, read / dram + last, through / machine.l2Bytes + last});
   if (tile.ordered) {
     double fetched = tile.traffic.fetched(order) + through - tile.lines;
-    result.microseconds = smooth(8, {result.microseconds, fetched / machine.fetchBytes + last});
+    result.microseconds = smooth(7.3, {result.microseconds, fetched / machine.fetchBytes + last});
   }
 }
 

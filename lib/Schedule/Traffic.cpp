@@ -68,7 +68,8 @@ void Traffic::add(Operation *op, ScalarValues &evaluate, bool splits, double spr
   auto type =
       cast<RankedTensorType>(load ? op->getResult(0).getType() : op->getOperand(0).getType());
   double bytes = double(type.getNumElements()) * type.getElementTypeBitWidth() / 8;
-  Box box{load, splits, false, false, bytes, bytes, spread};
+  double row = double(type.getShape().back()) * type.getElementTypeBitWidth() / 8;
+  Box box{load, splits, splits && row < 256, false, false, bytes, bytes, spread};
   double total = bytes;
   llvm::DenseSet<Value> ends, sources;
   for (auto loop = op->getParentOfType<scf::ForOp>(); loop;
@@ -189,10 +190,13 @@ double Traffic::workingSet(const Order &order) const {
 
 Keep Traffic::keep(const Order &order) const {
   // Streams of 17 to 235 MB gained 3 to 15 %, longer and shorter ones nothing; rows that split
-  // lines lost up to 13 %, as the second half is then read twice.
-  constexpr double least = 12e6, most = 300e6;
-  if (llvm::any_of(boxes, [](const Box &box) { return box.load && box.splits; }))
+  // lines lost up to 13 %, as the second half is then read twice. With two lines of a row at a time those of 71 and 129 MB gained
+  // 6 and 8 %, shorter ones lost up to 3 %.
+  constexpr double most = 300e6;
+  auto any = [&](auto which) { return llvm::any_of(boxes, [&](const Box &box) { return box.load && which(box); }); };
+  if (any([](const Box &box) { return box.halves; }))
     return Keep::None;
+  double least = any([](const Box &box) { return box.splits; }) ? 60e6 : 12e6;
   double byRow = distinctOf(true, false), byColumn = distinctOf(false, true);
   double together = std::clamp(order.together, 1.0, std::max(order.rows, 1.0));
   auto pays = [&](double kept, double streamed) {

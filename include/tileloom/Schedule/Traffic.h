@@ -57,6 +57,7 @@ public:
 private:
   struct Box {
     bool load, splits;
+    bool halves;          ///< splits lines, and one at a time
     bool byRow, byColumn; ///< depends on an extent but the last, on the last
     double distinct;      ///< bytes of all tiles
     double tile;          ///< bytes of one tile
