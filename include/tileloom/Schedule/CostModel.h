@@ -24,13 +24,13 @@ struct Machine {
   int64_t processors = 132;
   double clocksPerMicrosecond = 1560;
   double macsPerClock = 2048;      ///< products of 16-bit floats, one SM
-  double productBase = 30.4;       ///< clocks for operand A of an m64nNk16 from shared memory
-  double productPerColumn = 0.294; ///< and for operand B
+  double productBase = 31;         ///< clocks for operand A of an m64nNk16 from shared memory
+  double productPerColumn = 0.262; ///< and for operand B
   double copyBytes = 75;          ///< L2 to the shared memory of one SM, per clock
   double copyLatency = 1220;       ///< clocks until a copy has arrived
   double splitCopy = 1.0;   ///< power of the lines of 128 bytes that a box's row touches, for each that it would fill
   double sectorCopy = 0.774;  ///< and of its sectors of 32 bytes
-  double narrowRow = 262;    ///< bytes that a row of less than 128 bytes takes the time of
+  double narrowRow = 157;    ///< bytes that a row of less than 128 bytes takes the time of
   double productWait = 89;   ///< clocks that a wait for a product costs its warpgroup
   double sharedWait = 0.347; ///< share of it that another warpgroup does not hide
   double sharedTurn = 0.58;   ///< share of the end of a tile that is left beside three warpgroups, which take turns
