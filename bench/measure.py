@@ -64,9 +64,9 @@ class Records:
     def __init__(self, repeats):
         self.repeats, self.rows, self.ratios, self.choices = repeats, [], {}, {}
 
-    def record(self, work, shape, flops, bytes_, functions, errors, peer, often=1, **more):
+    def record(self, work, shape, flops, bytes_, functions, errors, peer, often=1, variants=False, **more):
         """Times the functions and prints a line. peer: the name, or names, that "tileloom" is compared with. often: times the repeats, for what takes
-        a few microseconds. more: fields of each row."""
+        a few microseconds. variants: "tileloom:..." are other work, not a search over schedules. more: fields of each row."""
         quantiles = sorted_times(functions, often * self.repeats)
         times = {name: own[len(own) // 2] for name, own in quantiles.items()}
         for name, ms in times.items():
@@ -83,7 +83,7 @@ class Records:
                 self.ratios.setdefault((work, other), []).append(times[other] / ours)
                 text += f", {times[other] / ours:.3f} x {other}"
         searched = sorted((ms, name) for name, ms in times.items() if name.startswith("tileloom:"))
-        if searched:
+        if searched and not variants:
             self.choices.setdefault(work, []).append(ours / min(ours, searched[0][0]))
             text += "; best " + ", ".join(f"{name[9:]} {ours / ms:.3f}" for ms, name in searched[:4])
         print(text, flush=True)
