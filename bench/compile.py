@@ -2,9 +2,10 @@
 
     bench/compile.py [--json FILE] [--repeats 9] [--only TEXT]
 
-The programs are the kernel library's, with the tiles and the schedule that the host chooses for the shapes below. `frontend`: from the Python
-function to the tile program; the other columns are the compiler's own stages (docs/report.md). Times are those of the library that is loaded:
-a wheel has a release build, build/ a quicker one to make. Prints last what stands against the limits.
+The programs are the kernel library's, with the tiles and the schedule that the host chooses for the shapes below, and those by hand in
+test/programs/warp. `frontend`: from the Python function to the tile program; the other columns are the compiler's own stages (docs/report.md).
+Each program is compiled twice for each measurement, since the report also runs ptxas. Times are those of the library that is loaded: a wheel has a release build,
+build/ a quicker one to make. Prints last what stands against the limits.
 """
 
 import argparse
@@ -28,7 +29,9 @@ from tileloom.dispatch import function  # noqa: E402
 from tileloom.dispatch.launch import Variant  # noqa: E402
 from tileloom.frontend import generate as frontend  # noqa: E402
 
-LIMITS = {"gemm": 80, "attention causal": 150}  # ms for sm_90a, front end included
+LIMITS = {"gemm": 80, "attention causal": 150, "by hand: gemm": 60, "by hand: attention": 120}  # ms for sm_90a, front end included
+BY_HAND = ("gemm_cooperative", "gemm_pingpong", "gemm_pingpong_128x192", "gemm_small_m", "gemm_fp8_block_192x128", "gemm_fp8_block_256x128",
+           "gemm_fp8_block_128x256", "gemm_fp8_block_128x128", "attention_d128", "attention_d128_causal")
 
 
 def zeros(*shape, dtype=np.float16):
@@ -82,19 +85,33 @@ def measured(call, repeats):
     return statistics.median(times)
 
 
-def stages(name, target, repeats):
-    """{stage: ms} of one case, in order; `all` is the median of their sums."""
-    text = chosen(CASES[name](), target)
-    result = {"frontend": measured(AGAIN[text], repeats)}
-    compiler.compile(text, target, cubin=False)  # warm
+def stages(text, target, repeats):
+    """{stage: ms} of a program, in order; `all` is the median of their sums."""
+    result = {"frontend": measured(AGAIN[text], repeats) if text in AGAIN else 0.0}
     runs = []
     for _ in range(repeats):
+        compiler.compile(text, target, cubin=False)  # the report before ran ptxas, which leaves nothing warm
         report = compiler.compile(text, target, cubin=False, report=True).report
         runs.append({entry["stage"]: entry["ms"] for entry in report["stages"] if entry["stage"] != "ptxas"})
     for stage in runs[0]:
         result[stage] = statistics.median(run[stage] for run in runs)
     result["all"] = result["frontend"] + statistics.median(sum(run.values()) for run in runs)
     return result
+
+
+def programs(target, only):
+    """(name, text) of the cases for a target."""
+    for name in (name for name in CASES if only in name):
+        yield name, chosen(CASES[name](), target)
+    for name in BY_HAND if target == "sm_90a" else ():
+        if only in f"by hand: {name}":
+            with open(os.path.join(ROOT, "test", "programs", "warp", name + ".mlir")) as file:
+                yield f"by hand: {name}", file.read()
+
+
+def processor():
+    with open("/proc/cpuinfo") as file:
+        return next((line.split(":")[1].strip() for line in file if line.startswith("model name")), os.uname().machine)
 
 
 def main():
@@ -106,19 +123,20 @@ def main():
     warnings.simplefilter("ignore")
     rows = []
     for target in ("sm_90a", "sm_100a"):
-        for name in (name for name in CASES if arguments.only in name):
-            own = stages(name, target, arguments.repeats)
+        for name, text in programs(target, arguments.only):
+            own = stages(text, target, arguments.repeats)
             if not rows:
-                print(f"{'ms':32}" + "".join(f"{stage:>10}" for stage in own))
-            print(f"{name + ', ' + target:32}" + "".join(f"{ms:10.1f}" for ms in own.values()), flush=True)
+                print(f"{'ms':40}" + "".join(f"{stage:>10}" for stage in own))
+            print(f"{name + ', ' + target:40}" + "".join(f"{ms:10.1f}" for ms in own.values()), flush=True)
             rows.append({"work": name, "target": target, "ms": own})
     for row in rows:
-        limit = LIMITS.get(row["work"]) if row["target"] == "sm_90a" else None
+        kind = row["work"].split("_")[0]
+        limit = LIMITS.get(kind) if row["target"] == "sm_90a" else None
         if limit:
             print(f"{row['work']}: {row['ms']['all']:.1f} ms, at most {limit} wanted")
     if arguments.json:
         with open(arguments.json, "w") as file:
-            json.dump({"machine": os.uname().nodename, "processors": os.cpu_count(), "date": datetime.date.today().isoformat(),
+            json.dump({"machine": processor(), "processors": os.cpu_count(), "date": datetime.date.today().isoformat(),
                        "command": "bench/compile.py " + " ".join(sys.argv[1:]), "rows": rows}, file, indent=1)
 
 

@@ -13,7 +13,6 @@ import importlib
 import json
 import math
 import os
-import statistics
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -42,20 +41,17 @@ ATTENTION_SHAPES = [(4, 4096, 16), (2, 8192, 16), (1, 16384, 16)]  # batch, leng
 
 
 class Programs:
-    """Compiled programs by name, with the milliseconds that each stage takes in this (warm) process: the median of three."""
+    """Compiled programs by name."""
 
     def __init__(self):
-        self.kernels, self.stages = {}, {}
+        self.kernels = {}
 
     def __getitem__(self, name):
         if name not in self.kernels:
             with open(os.path.join(PROGRAMS, name + ".mlir")) as file:
                 text = file.read()
-            compiler.compile(text, "sm_90a", name=name, cubin=False)  # warms this program's paths
-            runs = [compiler.compile(text, "sm_90a", name=name, report=True) for _ in range(3)]
-            self.kernels[name] = Kernel.load(runs[0].cubin or runs[0].ptx.encode(), runs[0].recipe)
-            self.stages[name] = [{"stage": stages[0]["stage"], "ms": statistics.median(s["ms"] for s in stages)}
-                                 for stages in zip(*(run.report["stages"] for run in runs))]
+            compiled = compiler.compile(text, "sm_90a", name=name)
+            self.kernels[name] = Kernel.load(compiled.cubin or compiled.ptx.encode(), compiled.recipe)
         return self.kernels[name]
 
 
@@ -196,14 +192,12 @@ def main():
     for causal in (False, True):
         for shape in ATTENTION_SHAPES[1:2] if options.quick else ATTENTION_SHAPES:
             bench.attention(*shape, causal)
-    for name, stages in bench.programs.stages.items():
-        print(f"{name}: {sum(s['ms'] for s in stages if s['stage'] != 'ptxas'):.0f} ms to compile without ptxas")
     if options.json:
         result = {
             "machine": torch.cuda.get_device_name(), "driver": os.popen("nvidia-smi --query-gpu=driver_version --format=csv,noheader").read().strip(),
             "versions": {"torch": torch.__version__, "cuda": torch.version.cuda, "cudnn": torch.backends.cudnn.version()},
             "date": datetime.date.today().isoformat(), "command": "bench/programs.py --reference DIR --json FILE",
-            "compile_ms": bench.programs.stages, "rows": bench.rows,
+            "rows": bench.rows,
         }
         with open(options.json, "w") as file:
             json.dump(result, file, indent=1)

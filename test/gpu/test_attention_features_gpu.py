@@ -106,7 +106,7 @@ def test_blocks(seed):
     lists = []
     for kind in (1, 2):
         named = kinds == kind
-        lists += [named.sum(-1).to(torch.int32), torch.argsort(named.to(torch.int32), -1, descending=True, stable=True).to(torch.int32)]
+        lists += [named.sum(-1).to(torch.int32), torch.argsort(named.to(torch.int32), dim=-1, descending=True, stable=True).to(torch.int32)]
     out, lse = kernels.attention(q, k, v, poison(*q.shape), block_mask=kernels.BlockMask(*lists), mask_mod=prefix, mod_arguments=(300,))
     own = kinds.cpu().numpy()
     for b in range(2):
