@@ -104,7 +104,7 @@ def test_windows_share_their_keys():
     for window in ({"left": 1024, "CAUSAL": True}, {"left": 512, "right": 512}):
         narrow, tiles, _ = best(128, **window)
         assert tiles == {"BM": 128, "BN": 128} and narrow.microseconds < 0.35 * prediction.microseconds, "9 of 32 tiles of keys"
-    assert best(96)[1] == {"BM": 128, "BN": 128}
+    assert best(96)[1] in ({"BM": 128, "BN": 128}, {"BM": 128, "BN": 160}), "643 and 674 us measured, 192 x 112 726"
 
 
 def choice(m, n, k):

@@ -24,8 +24,8 @@ struct Machine {
   int64_t processors = 132;
   double clocksPerMicrosecond = 1560;
   double macsPerClock = 2048;      ///< products of 16-bit floats, one SM
-  double productBase = 31;       ///< clocks for operand A of an m64nNk16 from shared memory
-  double productPerColumn = 0.262; ///< and for operand B
+  double productBase = 30.4;       ///< clocks for operand A of an m64nNk16 from shared memory
+  double productPerColumn = 0.294; ///< and for operand B
   double copyBytes = 75;          ///< L2 to the shared memory of one SM, per clock
   double copyLatency = 1220;       ///< clocks until a copy has arrived
   double splitCopy = 1.0;   ///< power of the lines of 128 bytes that a box's row touches, for each that it would fill
