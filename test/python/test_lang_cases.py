@@ -243,3 +243,34 @@ def test_descriptor_made_in_a_loop(stages):
     x, out = np.random.default_rng(stages).standard_normal((7, 1024)).astype(np.float32), np.full(1024, np.nan, np.float32)
     lines[(1,)](x, out, 7, stages)
     np.testing.assert_allclose(out, x.sum(0), rtol=1e-5, atol=1e-5)
+
+
+@tl.jit
+def weight_gradients(a: tl.view, b: tl.view, c: tl.view, ends, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """c[e] = a[rows of e].T @ b[rows of e]; ends[e]: where the rows of e end."""
+    E, M, N = c.shape
+    for e, m, n in tl.tiles(E, (M, BM), (N, BN)):
+        first, last = tl.load(ends + e - 1, e > 0, 0), tl.load(ends + e)
+        acc = tl.zeros((BM, BN), tl.float32)
+        for k in tl.range(first, last, BK):
+            own = (k + tl.arange(0, BK) < last)[:, None]
+            x, y = (tl.where(own, a.load([k, m], [BK, BM]), 0.0).to(a.dtype), tl.where(own, b.load([k, n], [BK, BN]), 0.0).to(b.dtype))
+            acc = tl.dot(x.T, y, acc)
+        c.store([e, m, n], acc.to(c.dtype))
+
+
+@pytest.mark.parametrize("target", ["sm_90a", "sm_100a"])
+def test_gradients_of_groups_without_rows(target):
+    """Products of groups along K: groups of no rows give zeros, and rows behind the last group, which are NaN, reach nobody."""
+    splits = [162, 0, 97, 46, 0, 83]
+    rng = np.random.default_rng(28)
+    rows = sum(splits)
+    a, b = (rng.standard_normal((rows + 40, columns)).astype(BF16) for columns in (136, 200))
+    a[rows:], b[rows:] = np.nan, np.nan
+    out = np.full((len(splits), 136, 200), np.nan, BF16)
+    weight_gradients(a, b, out, np.cumsum(splits).astype(np.int32), BM=128, BN=128, BK=64, target=target)
+    first = 0
+    for found, count in zip(out.astype(np.float64), splits):
+        wanted = a[first:first + count].astype(np.float64).T @ b[first:first + count].astype(np.float64)
+        assert error(found, wanted) < 4e-3 if count else (found == 0).all()
+        first += count
