@@ -11,8 +11,17 @@
 
 using namespace tileloom::sim;
 
+/// More than the shared memory of any CTA.
+static constexpr uint64_t mostBoxBytes = 1 << 24;
+
 static Error prepare(const TensorMap &map, uint32_t sharedAddress, BoxDirection direction,
                      BoxWalk &walk) {
+  // Each side of a box has a limit, their product has not: 16 x 256^4 bytes are 0 in 32 bits.
+  uint64_t bytes = sharedRowPitch(map);
+  for (unsigned i = 1; i < map.rank; ++i)
+    bytes *= map.extent(i);
+  if (bytes > mostBoxBytes)
+    return "the box has " + std::to_string(bytes) + " bytes, more than shared memory can have";
   if (map.interleave != TmaInterleave::None)
     return "interleaved tensor maps are not simulated; use interleave NONE";
   if (sharedAddress % 128)

@@ -269,3 +269,19 @@ TEST(BoxWalk, LoadsOfTf32AreRounded) {
       EXPECT_EQ(got[i], rounded ? want[i] : from[i]) << tmaTypeName(type);
   }
 }
+
+// Each side is allowed, and their product is 0 in 32 bits.
+TEST(BoxWalk, RefusesBoxesBeyondSharedMemory) {
+  TensorMap map;
+  map.type = TmaType::U8;
+  map.rank = 5;
+  for (unsigned i = 0; i < 5; ++i) {
+    map.globalDim[i] = map.boxDim[i] = i ? 256 : 16;
+    map.elementStride[i] = 1;
+  }
+  ASSERT_EQ(validate(map), "");
+  int32_t coords[5] = {0};
+  BoxWalk walk;
+  EXPECT_EQ(prepareBox(map, coords, 0, BoxDirection::Load, walk),
+            "the box has 68719476736 bytes, more than shared memory can have");
+}
