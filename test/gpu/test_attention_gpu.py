@@ -9,6 +9,7 @@ import sys
 import pytest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "python"))
+from arrays_gpu import i32, numpy, poison, randn  # noqa: E402
 from attention_reference import alibi, alibi_numpy, batch, check, prefix, prefix_numpy, sequence  # noqa: E402
 from tileloom import kernels  # noqa: E402
 
@@ -16,22 +17,6 @@ try:
     import torch
 except ImportError:
     torch = None  # conftest.py skips everything
-
-
-def randn(*shape, dtype="bfloat16"):
-    return torch.randn(shape, device="cuda").to(getattr(torch, dtype))
-
-
-def numpy(tensor):
-    return tensor.double().cpu().numpy()
-
-
-def i32(values):
-    return torch.tensor(values, dtype=torch.int32, device="cuda")
-
-
-def poison(*shape, dtype="bfloat16"):
-    return torch.full(shape, math.nan, device="cuda").to(getattr(torch, dtype))
 
 
 def options_of(rng, heads, T):
