@@ -8,6 +8,7 @@
 #ifndef TILELOOM_DIALECTS_NV_H
 #define TILELOOM_DIALECTS_NV_H
 
+#include "dialects/NV/NVNames.h"
 #include "dialects/Tile/Tile.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
@@ -32,9 +33,6 @@ namespace tileloom::nv {
 /// Marks operations that one elected thread performs for its role.
 template <typename ConcreteType>
 class SingleThread : public mlir::OpTrait::TraitBase<ConcreteType, SingleThread> {};
-
-/// Name of the argument attribute that holds the tensor map of a descriptor (see docs/recipe.md).
-inline constexpr llvm::StringLiteral tensorMapAttrName = "nv.tensor_map";
 
 } // namespace tileloom::nv
 

@@ -28,7 +28,7 @@ static LogicalResult verifyArgument(FunctionOpInterface kernel, unsigned index) 
   };
   return success(succeeded(check(pointerAttrName, "a type", llvm::IsaPred<TypeAttr>)) &&
                  succeeded(check(argumentNameAttrName, "a string", llvm::IsaPred<StringAttr>)) &&
-                 succeeded(check("tile.divisibility", "a positive integer", [](Attribute value) {
+                 succeeded(check(divisibilityAttrName, "a positive integer", [](Attribute value) {
                    auto integer = dyn_cast<IntegerAttr>(value);
                    return integer && integer.getValue().isStrictlyPositive();
                  })));

@@ -9,10 +9,6 @@
 
 namespace tileloom::tile {
 
-/// Attributes of a kernel's arguments: a string; the type of what an i64 points to.
-inline constexpr llvm::StringLiteral argumentNameAttrName = "tile.name";
-inline constexpr llvm::StringLiteral pointerAttrName = "tile.pointer";
-
 /// Whether `kernel`, a function with `tile.kernel`, is one that the passes can take.
 llvm::LogicalResult verifyKernel(mlir::FunctionOpInterface kernel);
 

@@ -7,6 +7,8 @@
 #ifndef TILELOOM_DIALECTS_TILE_H
 #define TILELOOM_DIALECTS_TILE_H
 
+#include "dialects/Tile/TileNames.h"
+
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
 
@@ -28,12 +30,6 @@
 #include "dialects/Tile/TileOps.h.inc"
 
 namespace tileloom::tile {
-
-/// Unit attribute of a `func.func` that is a kernel.
-inline constexpr llvm::StringLiteral kernelAttrName = "tile.kernel";
-
-/// The #tile.schedule of a kernel.
-inline constexpr llvm::StringLiteral scheduleAttrName = "tile.schedule";
 
 /// Parses and prints `4x64xbf16` between angle brackets; shared by the shaped types of all
 /// dialects.

@@ -9,6 +9,7 @@
 #define TILELOOM_DIALECTS_WARP_H
 
 #include "dialects/NV/NV.h"
+#include "dialects/Warp/WarpNames.h"
 
 #include "mlir/IR/RegionKindInterface.h"
 #include "mlir/IR/SymbolTable.h"
@@ -27,9 +28,6 @@
 #include "dialects/Warp/WarpOps.h.inc"
 
 namespace tileloom::warp {
-
-/// Name of the function attribute that holds a `#warp.launch`.
-inline constexpr llvm::StringLiteral launchAttrName = "warp.launch";
 
 /// The acquire that a token comes from: directly, or the first of those that a loop carries or a
 /// branch yields (all of one ring). Null if the token comes from elsewhere.

@@ -8,6 +8,7 @@
 #include "tileloom/Analysis/AxisInfo.h"
 
 #include "AxisInfoRules.h"
+#include "dialects/Tile/TileNames.h"
 
 #include "mlir/Analysis/DataFlow/ConstantPropagationAnalysis.h"
 #include "mlir/Analysis/DataFlow/DeadCodeAnalysis.h"
@@ -134,7 +135,7 @@ public:
     if (auto argument = dyn_cast<BlockArgument>(value))
       if (auto function = dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp()))
         if (auto known = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(),
-                                                                divisibilityAttrName))
+                                                                tile::divisibilityAttrName))
           info.divisibility[0] = powerOfTwoDivisor(known.getInt());
     set(lattice, info);
   }

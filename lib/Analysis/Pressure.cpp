@@ -112,7 +112,7 @@ private:
     }
     // Elements that are loaded one by one have a register each.
     int64_t bits = tile.getElementTypeBitWidth(), together = 32;
-    if (auto run = op ? op->getAttrOfType<DenseI64ArrayAttr>(runAttrName) : nullptr)
+    if (auto run = op ? op->getAttrOfType<DenseI64ArrayAttr>(nv::runAttrName) : nullptr)
       together = run[1];
     int64_t packed = std::max<int64_t>(1, std::min(together, 32 / bits));
     return llvm::divideCeil(layout->registersPerThread(), packed) * llvm::divideCeil(bits, 32);

@@ -173,7 +173,7 @@ bool Tracer::execute(warp::AcquireOp op) {
     }
   }
   take(token, op);
-  if (op->hasAttr("warp.drain")) { // waits and uses nothing (warp-drain-rings)
+  if (op->hasAttr(warp::drainAttrName)) { // waits and uses nothing (warp-drain-rings)
     if (token.position >= 0)
       model.tenures.pop_back();
     return true;

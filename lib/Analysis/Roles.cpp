@@ -11,7 +11,7 @@ using namespace tileloom;
 bool tileloom::isSingleThreadRole(warp::RoleOp role) {
   if (role.getWarps() != 1)
     return false;
-  if (auto known = role->getAttrOfType<BoolAttr>(singleThreadAttrName))
+  if (auto known = role->getAttrOfType<BoolAttr>(nv::singleThreadAttrName))
     return known.getValue();
   WalkResult result = role.getBody().walk([](Operation *op) {
     bool tensor = llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>) ||
@@ -36,7 +36,7 @@ int64_t tileloom::ctasPerSm(Operation *function) {
 int64_t tileloom::arrivalsOf(warp::ReleaseOp release) {
   auto role = release->getParentOfType<warp::RoleOp>();
   warp::AcquireOp acquire = warp::originOf(release.getToken());
-  int64_t replicas = acquire->hasAttr(alternateAttrName) ? 1 : role.getReplicas();
+  int64_t replicas = acquire->hasAttr(warp::alternateAttrName) ? 1 : role.getReplicas();
   switch (release.getKind()) {
   case warp::ReleaseKind::Generic:
   case warp::ReleaseKind::Wgmma:

@@ -7,6 +7,9 @@
 
 #include "tileloom/Driver/Report.h"
 
+#include "dialects/NV/NVNames.h"
+#include "dialects/Tile/TileNames.h"
+
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -73,7 +76,7 @@ static FailureOr<json::Value> recipeOf(Operation *owner, Attribute attribute) {
   llvm::Expected<json::Value> parsed = json::parse(text.getValue());
   if (parsed)
     return std::move(*parsed);
-  owner->emitError() << "'" << tileloom::recipeAttrName
+  owner->emitError() << "'" << tileloom::nv::recipeAttrName
                      << "' is not JSON: " << llvm::toString(parsed.takeError());
   return failure();
 }
@@ -81,7 +84,7 @@ static FailureOr<json::Value> recipeOf(Operation *owner, Attribute attribute) {
 std::vector<FunctionOpInterface> tileloom::findKernels(ModuleOp module) {
   std::vector<FunctionOpInterface> kernels;
   module.walk<WalkOrder::PreOrder>([&](FunctionOpInterface function) {
-    if (function->hasAttr("nvvm.kernel") || function->hasAttr("tile.kernel"))
+    if (function->hasAttr("nvvm.kernel") || function->hasAttr(tile::kernelAttrName))
       kernels.push_back(function);
     return WalkResult::skip();
   });
@@ -91,7 +94,7 @@ std::vector<FunctionOpInterface> tileloom::findKernels(ModuleOp module) {
 FailureOr<std::string> tileloom::recipeJson(ModuleOp module) {
   json::Array recipes;
   auto add = [&](Operation *owner) -> LogicalResult {
-    Attribute attribute = owner->getAttr(recipeAttrName);
+    Attribute attribute = owner->getAttr(nv::recipeAttrName);
     if (!attribute)
       return success();
     FailureOr<json::Value> recipe = recipeOf(owner, attribute);
@@ -106,7 +109,7 @@ FailureOr<std::string> tileloom::recipeJson(ModuleOp module) {
       return failure();
   if (recipes.empty())
     return module.emitError("no launch recipe: neither the module nor a kernel in it has '")
-           << recipeAttrName << "'";
+           << nv::recipeAttrName << "'";
   json::Value value = recipes.size() == 1 ? std::move(recipes[0]) : json::Value(std::move(recipes));
   return llvm::formatv("{0:2}\n", value).str();
 }

@@ -9,7 +9,7 @@
 
 #include "PtxasDiagnostics.h"
 #include "ScheduleOption.h"
-#include "tileloom/Analysis/Pressure.h"
+#include "dialects/NV/NVNames.h"
 #include "tileloom/Driver/Report.h"
 #include "tileloom/Target/FatalErrors.h"
 
@@ -190,8 +190,8 @@ static bool liftCaps(ModuleOp module, const PtxasReport &report) {
     auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(kernel.name);
     if (!function || kernel.spillStoreBytes + kernel.spillLoadBytes == 0)
       continue;
-    auto limit = function->getAttrOfType<IntegerAttr>(registerLimitAttrName);
-    if (!limit || !function->removeAttr(wantedRegistersAttrName))
+    auto limit = function->getAttrOfType<IntegerAttr>(nv::registerLimitAttrName);
+    if (!limit || !function->removeAttr(nv::wantedRegistersAttrName))
       continue;
     function->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(),
                       Builder(module.getContext()).getI32IntegerAttr(limit.getInt()));

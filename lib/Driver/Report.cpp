@@ -7,6 +7,8 @@
 
 #include "tileloom/Driver/Report.h"
 
+#include "dialects/NV/NVNames.h"
+
 #include "mlir/IR/BuiltinAttributes.h"
 
 using namespace mlir;
@@ -94,7 +96,7 @@ json::Value tileloom::makeReport(ModuleOp module, llvm::StringRef target, const 
   json::Array kernels;
   for (FunctionOpInterface kernel : functions) {
     json::Object object;
-    if (auto recorded = kernel->getAttrOfType<DictionaryAttr>(reportAttrName))
+    if (auto recorded = kernel->getAttrOfType<DictionaryAttr>(nv::reportAttrName))
       object = *attributeToJson(recorded).getAsObject();
     object["name"] = json::fixUTF8(kernel.getName());
     if (std::string location = locationText(kernel->getLoc()); !location.empty())

@@ -329,7 +329,7 @@ std::optional<LinearForm> schedule::leastOverElements(LinearForm form) {
 }
 
 bool schedule::runsAtLeastOnce(scf::ForOp loop) {
-  if (auto trips = loop->getAttrOfType<IntegerAttr>(minTripsAttrName); trips && trips.getInt() > 0)
+  if (auto trips = loop->getAttrOfType<IntegerAttr>(warp::minTripsAttrName); trips && trips.getInt() > 0)
     return true;
   LinearForm span = LinearForm::of(loop.getUpperBound());
   span.add(LinearForm::of(loop.getLowerBound()), -1).add(LinearForm::of(1), -1);

@@ -231,7 +231,7 @@ struct NamedBarrierPattern : OpPattern<nv::NamedBarrierOp> {
   using OpPattern::OpPattern;
   LogicalResult matchAndRewrite(nv::NamedBarrierOp op, Adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    if (!op->getParentOfType<warp::RoleOp>()->hasAttr(barrierAttrName))
+    if (!op->getParentOfType<warp::RoleOp>()->hasAttr(nv::barrierAttrName))
       return op.emitOpError("expected a role with a hardware barrier: run nv-assign-warps first");
     createRoleBarrier(rewriter, op);
     rewriter.eraseOp(op);

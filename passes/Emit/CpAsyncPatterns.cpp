@@ -25,7 +25,7 @@ struct CpAsyncPattern : OpPattern<nv::CpAsyncOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     Scalar math{rewriter, loc};
-    auto run = op->getAttrOfType<DenseI64ArrayAttr>(runAttrName);
+    auto run = op->getAttrOfType<DenseI64ArrayAttr>(nv::runAttrName);
     Type element = op.getView().getType().getElementType();
     int64_t bytes = tile::elementBits(element) / 8;
     // The layout of the elements, not of the offsets, which are wider.

@@ -78,7 +78,7 @@ void tileloom::emit::createRoleBarrier(OpBuilder &builder, Operation *op) {
     NVVM::SyncWarpOp::create(builder, loc, math.i32(-1));
     return;
   }
-  Value id = math.i32(role->getAttrOfType<IntegerAttr>(barrierAttrName).getInt());
+  Value id = math.i32(role->getAttrOfType<IntegerAttr>(nv::barrierAttrName).getInt());
   if (role.getReplicas() > 1)
     id = math.add(warp::ReplicaIndexOp::create(builder, loc, builder.getI32Type()), id);
   NVVM::BarrierOp::create(builder, loc, TypeRange(), id, math.i32(role.getWarps() * 32),

@@ -60,7 +60,7 @@ bool needsFp32(Operation *op) {
 /// (`nv.equal`).
 SmallVector<unsigned> firstsOf(Operation *op, const layout::RegisterLayout &layout) {
   SmallVector<unsigned> firsts;
-  auto equal = op->getAttrOfType<DenseI64ArrayAttr>(equalAttrName);
+  auto equal = op->getAttrOfType<DenseI64ArrayAttr>(nv::equalAttrName);
   std::map<layout::Index, unsigned> groups;
   for (unsigned reg = 0; reg < layout.registersPerThread(); ++reg) {
     if (!equal) {
@@ -291,7 +291,7 @@ struct ElementwisePattern : TilePattern {
         }
       state.addTypes(unit);
       state.addAttributes(op->getAttrs());
-      state.attributes.erase(equalAttrName);
+      state.attributes.erase(nv::equalAttrName);
       values.push_back(rewriter.create(state)->getResult(0));
     }
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{values});
@@ -325,7 +325,7 @@ struct ElementwisePattern : TilePattern {
       bool narrow = wide && isa<FloatType>(scalar);
       state.addTypes(narrow ? f32 : scalar);
       state.addAttributes(op->getAttrs());
-      state.attributes.erase(equalAttrName);
+      state.attributes.erase(nv::equalAttrName);
       Value value = rewriter.create(state)->getResult(0);
       values.push_back(narrow ? arith::TruncFOp::create(rewriter, loc, scalar, value).getResult()
                               : value);

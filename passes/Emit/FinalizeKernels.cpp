@@ -34,12 +34,12 @@ namespace {
 void finalize(LLVM::LLVMFuncOp function) {
   Builder builder(function.getContext());
   function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), builder.getUnitAttr());
-  if (auto threads = function->getAttrOfType<IntegerAttr>(threadsAttrName)) {
+  if (auto threads = function->getAttrOfType<IntegerAttr>(nv::threadsAttrName)) {
     function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
                       builder.getDenseI32ArrayAttr({static_cast<int32_t>(threads.getInt()), 1, 1}));
-    auto cap = function->getAttrOfType<IntegerAttr>(wantedRegistersAttrName);
+    auto cap = function->getAttrOfType<IntegerAttr>(nv::wantedRegistersAttrName);
     if (!cap)
-      cap = function->getAttrOfType<IntegerAttr>(registerLimitAttrName);
+      cap = function->getAttrOfType<IntegerAttr>(nv::registerLimitAttrName);
     bool budgets = function.walk([](NVVM::SetMaxRegisterOp) { return WalkResult::interrupt(); })
                        .wasInterrupted();
     if (budgets || !cap)

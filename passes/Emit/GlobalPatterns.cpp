@@ -23,7 +23,7 @@ namespace {
 /// Groups of registers that one access moves, as `nv.run` allows.
 SmallVector<SmallVector<unsigned, 16>, 8> runsOf(Operation *op,
                                                  const layout::RegisterLayout &layout) {
-  auto run = op->getAttrOfType<DenseI64ArrayAttr>(runAttrName);
+  auto run = op->getAttrOfType<DenseI64ArrayAttr>(nv::runAttrName);
   return layout::registerRuns(layout, run ? run[0] : layout.rank() - 1, run ? run[1] : 1);
 }
 

@@ -33,8 +33,8 @@ KernelFrame::KernelFrame(func::FuncOp function) {
   });
   if (auto launch = function->getAttrOfType<warp::LaunchAttr>(warp::launchAttrName))
     cluster = launch.getCluster();
-  dependent = function->hasAttr("nv.dependent");
-  auto threads = function->getAttrOfType<IntegerAttr>(threadsAttrName);
+  dependent = function->hasAttr(nv::dependentAttrName);
+  auto threads = function->getAttrOfType<IntegerAttr>(nv::threadsAttrName);
   allocatingWarp = threads && threads.getInt() > 32 ? 1 : 0;
 }
 

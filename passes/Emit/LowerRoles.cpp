@@ -48,7 +48,7 @@ struct RoleLowering {
     return arith::CmpIOp::create(builder, loc, predicate, a, constant(b));
   }
   static int64_t firstWarp(warp::RoleOp role) {
-    return role->getAttrOfType<IntegerAttr>(firstWarpAttrName).getInt();
+    return role->getAttrOfType<IntegerAttr>(nv::firstWarpAttrName).getInt();
   }
   static int64_t warpsOf(warp::RoleOp role) { return role.getWarps() * role.getReplicas(); }
 
@@ -112,7 +112,7 @@ struct RoleLowering {
 
     SmallVector<warp::RoleOp> roles(specialize.getBody().getOps<warp::RoleOp>());
     llvm::sort(roles, [](warp::RoleOp a, warp::RoleOp b) { return firstWarp(a) < firstWarp(b); });
-    auto entry = function->getAttrOfType<IntegerAttr>("nv.max_registers");
+    auto entry = function->getAttrOfType<IntegerAttr>(nv::registerLimitAttrName);
     // Roles that share a warpgroup, or a budget, are one group.
     for (size_t begin = 0; begin < roles.size();) {
       size_t end = begin + 1;

@@ -95,7 +95,7 @@ struct Run {
 struct OrderStores : tileloom::emit::impl::OrderStoresBase<OrderStores> {
   void runOnOperation() override {
     getOperation()->walk([](func::FuncOp function) {
-      if (function->hasAttr(wantedRegistersAttrName))
+      if (function->hasAttr(nv::wantedRegistersAttrName))
         function.walk([](Block *block) { order(*block); });
       function.walk([](LLVM::InlineAsmOp op) { op->removeAttr(accessAttrName); });
     });

@@ -157,7 +157,7 @@ ThreadPosition::ThreadPosition(OpBuilder &builder, Operation *op) {
   Scalar math{builder, loc};
   auto role = op->getParentOfType<warp::RoleOp>();
   assert(role && "only operations of a role have a thread position");
-  firstWarp = role->getAttrOfType<IntegerAttr>(firstWarpAttrName).getInt();
+  firstWarp = role->getAttrOfType<IntegerAttr>(nv::firstWarpAttrName).getInt();
   warps = role.getWarps();
   replicas = role.getReplicas();
   single = isSingleThreadRole(role);

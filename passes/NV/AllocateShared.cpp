@@ -47,7 +47,7 @@ struct AllocateShared : tileloom::nv::impl::NVAllocateSharedBase<AllocateShared>
           alloc->setAttr(nv::overAttrName, names);
       }
       int64_t end = placer.end();
-      function->setAttr("nv.shared_bytes", builder.getI64IntegerAttr(end));
+      function->setAttr(nv::sharedBytesAttrName, builder.getI64IntegerAttr(end));
       // An SM has 1 KiB more than a CTA can have, and keeps 1 KiB for each CTA (CUDA C++
       // Programming Guide, compute capability 9.0).
       int64_t ctas = ctasPerSm(function), have = (limit + 1024) / ctas - 1024;

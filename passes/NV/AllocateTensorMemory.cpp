@@ -78,7 +78,6 @@ LogicalResult allocate(func::FuncOp function) {
   auto word = nv::AllocOp::create(builder, loc, nv::BarrierType::get(function.getContext()), 1, 4,
                                   4, IntegerAttr(), builder.getStringAttr("tensor_memory"));
   nv::TmemReserveOp::create(builder, loc, word.getBase(), columns, tcgen05Group(function));
-  function->setAttr("nv.tmem_columns", builder.getI64IntegerAttr(columns));
   function->setAttr(nv::tensorColumnsAttrName, builder.getArrayAttr(map));
   function.walk([&](warp::RoleOp role) {
     Value base;

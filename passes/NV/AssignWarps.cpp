@@ -50,9 +50,9 @@ LogicalResult assignWarps(warp::SpecializeOp specialize) {
       next = llvm::alignTo(next, 4);
     budget = role.getRegisters();
     budgets |= budget.has_value();
-    role->setAttr(firstWarpAttrName, builder.getI64IntegerAttr(next));
+    role->setAttr(nv::firstWarpAttrName, builder.getI64IntegerAttr(next));
     if (role.getWarps() == 1 && !isSingleThreadRole(role))
-      role->setAttr(singleThreadAttrName, builder.getBoolAttr(false));
+      role->setAttr(nv::singleThreadAttrName, builder.getBoolAttr(false));
     next += role.getWarps() * role.getReplicas();
   }
   // Hardware barriers 1 to 15 (0 is the CTA's), one for each replica of a role that meets in one.
@@ -66,7 +66,7 @@ LogicalResult assignWarps(warp::SpecializeOp specialize) {
              })
              .wasInterrupted())
       continue;
-    role->setAttr(barrierAttrName, builder.getI64IntegerAttr(barrier));
+    role->setAttr(nv::barrierAttrName, builder.getI64IntegerAttr(barrier));
     barrier += role.getReplicas();
   }
   auto taken = function->getAttrOfType<IntegerAttr>(nv::orderBarriersAttrName);
@@ -88,7 +88,7 @@ LogicalResult assignWarps(warp::SpecializeOp specialize) {
     std::string table;
     for (int64_t group = 0; group < warps / 4; ++group) {
       for (warp::RoleOp role : roles) {
-        int64_t first = role->getAttrOfType<IntegerAttr>(firstWarpAttrName).getInt();
+        int64_t first = role->getAttrOfType<IntegerAttr>(nv::firstWarpAttrName).getInt();
         int64_t last = first + role.getWarps() * role.getReplicas() - 1;
         if (first / 4 > group || last / 4 < group)
           continue;
@@ -106,8 +106,8 @@ LogicalResult assignWarps(warp::SpecializeOp specialize) {
     entry = std::min(schedule::namedRegisters,
                      schedule::quarterPool / int64_t(llvm::divideCeil(warps, 4) * ctas * 32) / 8 * 8);
   }
-  function->setAttr(threadsAttrName, builder.getI64IntegerAttr(threads));
-  function->setAttr("nv.max_registers", builder.getI64IntegerAttr(entry));
+  function->setAttr(nv::threadsAttrName, builder.getI64IntegerAttr(threads));
+  function->setAttr(nv::registerLimitAttrName, builder.getI64IntegerAttr(entry));
   return success();
 }
 

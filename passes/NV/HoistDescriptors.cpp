@@ -63,7 +63,7 @@ struct RecipeBuilder {
 
   /// The argument whose tensor this one stands for (nv-resolve-boxes): mostly itself.
   int64_t sharedWith(BlockArgument argument) {
-    auto same = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), "tile.same_as");
+    auto same = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), tile::sameAsAttrName);
     return same ? same.getInt() : argument.getArgNumber();
   }
 
@@ -167,8 +167,8 @@ struct RecipeBuilder {
         parameters.push_back(*map);
         continue;
       }
-      if (Attribute bytes = function.getArgAttr(index, workspaceAttrName)) {
-        bool zero = !function.getArgAttr(index, unsetAttrName);
+      if (Attribute bytes = function.getArgAttr(index, nv::workspaceAttrName)) {
+        bool zero = !function.getArgAttr(index, nv::unsetAttrName);
         parameters.push_back(dictionary({entry("kind", text("workspace")), entry("bytes", bytes),
                                          entry("zero", builder.getBoolAttr(zero))}));
         continue;
@@ -180,7 +180,7 @@ struct RecipeBuilder {
           entry("element", pointer ? text(elementName(element.getValue()))
                                    : text(elementName(type)))};
       // What the code relies on is checked at launch.
-      if (auto divisor = function.getArgAttrOfType<IntegerAttr>(index, divisibilityAttrName);
+      if (auto divisor = function.getArgAttrOfType<IntegerAttr>(index, tile::divisibilityAttrName);
           divisor && divisor.getInt() > 1)
         entries.push_back(entry("divisible", integer(divisor.getInt())));
       arguments.push_back(dictionary(entries));
@@ -196,14 +196,14 @@ struct RecipeBuilder {
     SmallVector<NamedAttribute> grid{
         entry("persistent", builder.getBoolAttr(launch && launch.getPersistent())),
         entry("per_sm", integer(launch ? launch.getPerSm() : 1))};
-    if (auto extents = function->getAttrOfType<ArrayAttr>("nv.tiles"))
+    if (auto extents = function->getAttrOfType<ArrayAttr>(nv::tilesAttrName))
       grid.push_back(entry("tiles", extents));
     if (launch && !launch.getPersistent()) // nothing here says how many programs the caller wants
       grid.assign({entry("given", builder.getBoolAttr(true))});
-    if (auto extents = function->getAttrOfType<ArrayAttr>(gridAttrName)) {
+    if (auto extents = function->getAttrOfType<ArrayAttr>(nv::gridAttrName)) {
       if (extents.empty() || extents.size() > 3 || (launch && launch.getPersistent()))
         return function.emitOpError("'")
-               << gridAttrName
+               << nv::gridAttrName
                << "': expected 1 to 3 extents on a kernel that is not persistent, found "
                << extents;
       grid.assign({entry("persistent", builder.getBoolAttr(false))});
@@ -211,13 +211,13 @@ struct RecipeBuilder {
         grid.push_back(entry(StringRef("xyz").substr(axis, 1), extent));
     }
     Attribute geometry = dictionary({entry("grid", dictionary(grid)),
-                                     entry("threads", attribute(threadsAttrName, 128)),
+                                     entry("threads", attribute(nv::threadsAttrName, 128)),
                                      entry("cluster", builder.getI64ArrayAttr({cluster, 1, 1})),
-                                     entry("shared_bytes", attribute("nv.shared_bytes", 0)),
+                                     entry("shared_bytes", attribute(nv::sharedBytesAttrName, 0)),
                                      entry("cooperative", builder.getBoolAttr(false)),
-                                     entry("dependent", builder.getBoolAttr(function->hasAttr("nv.dependent")))});
+                                     entry("dependent", builder.getBoolAttr(function->hasAttr(nv::dependentAttrName)))});
     function->setAttr(
-        "tileloom.recipe",
+        nv::recipeAttrName,
         dictionary(
             {entry("version", integer(1)), entry("kernel", text(function.getSymName())),
              entry("target", text(chip)), entry("arguments", builder.getArrayAttr(arguments)),

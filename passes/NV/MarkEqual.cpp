@@ -50,7 +50,7 @@ struct MarkEqual : tileloom::nv::impl::NVMarkEqualBase<MarkEqual> {
       for (Operation *op : ops) {
         AxisInfo info = facts.of(op->getResult(0));
         if (llvm::any_of(info.constancy, [](int64_t equal) { return equal > 1; }))
-          op->setAttr(equalAttrName, DenseI64ArrayAttr::get(op->getContext(), info.constancy));
+          op->setAttr(nv::equalAttrName, DenseI64ArrayAttr::get(op->getContext(), info.constancy));
       }
     });
   }

@@ -25,7 +25,7 @@ static constexpr int64_t leftForRoles = 8;
 
 bool tileloom::nv::lowerToHardwareBarriers(warp::OrderOp order) {
   auto function = order->getParentOfType<FunctionOpInterface>();
-  auto taken = function->getAttrOfType<IntegerAttr>(orderBarriersAttrName);
+  auto taken = function->getAttrOfType<IntegerAttr>(nv::orderBarriersAttrName);
   int64_t replicas = order.getReplicas(), count = replicas + (taken ? taken.getInt() : 0);
   warp::RoleOp role;
   for (Operation *user : order.getOrder().getUsers()) {
@@ -38,7 +38,7 @@ bool tileloom::nv::lowerToHardwareBarriers(warp::OrderOp order) {
     return false;
 
   OpBuilder builder(order.getContext());
-  function->setAttr(orderBarriersAttrName, builder.getI64IntegerAttr(count));
+  function->setAttr(nv::orderBarriersAttrName, builder.getI64IntegerAttr(count));
   auto constant = [&](int64_t value) -> Value {
     return arith::ConstantIntOp::create(builder, order.getLoc(), value, 32);
   };

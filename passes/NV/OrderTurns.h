@@ -10,9 +10,6 @@ namespace tileloom::nv {
 /// Hardware barriers of a CTA; number 0 is the one that all its threads meet in.
 inline constexpr int64_t hardwareBarriers = 16;
 
-/// How many hardware barriers a function's orders take, from the last one down.
-inline constexpr llvm::StringLiteral orderBarriersAttrName = "nv.order_barriers";
-
 /// Turns of replicas of whole warps to hardware barriers. False, and nothing changed, where that is
 /// not possible.
 bool lowerToHardwareBarriers(warp::OrderOp order);

@@ -129,13 +129,13 @@ struct PlanRegisters : tileloom::nv::impl::NVPlanRegistersBase<PlanRegisters> {
     getOperation()->walk([&](warp::SpecializeOp specialize) {
       auto function = specialize->getParentOfType<func::FuncOp>();
       auto roles = llvm::to_vector(specialize.getBody().getOps<warp::RoleOp>());
-      auto limit = function->getAttrOfType<IntegerAttr>(registerLimitAttrName);
+      auto limit = function->getAttrOfType<IntegerAttr>(nv::registerLimitAttrName);
       if (roles.size() != 1 || roles[0].getReplicas() != 1 || roles[0].getRegisters() || !limit)
         return;
       std::optional<int64_t> need = registerPressure(roles[0]);
       if (!need)
         return;
-      auto shared = function->getAttrOfType<IntegerAttr>("nv.shared_bytes");
+      auto shared = function->getAttrOfType<IntegerAttr>(nv::sharedBytesAttrName);
       int64_t warps = roles[0].getWarps();
       for (int64_t ctas = ctasWanted(warps, shared ? shared.getInt() : 0); ctas > 1;
            --ctas) {
@@ -143,7 +143,7 @@ struct PlanRegisters : tileloom::nv::impl::NVPlanRegistersBase<PlanRegisters> {
         if (registers < *need || registers > limit.getInt())
           continue;
         moveLoads(roles[0], registers);
-        function->setAttr(wantedRegistersAttrName,
+        function->setAttr(nv::wantedRegistersAttrName,
                           Builder(function.getContext()).getI64IntegerAttr(registers));
         break;
       }

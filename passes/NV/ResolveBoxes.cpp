@@ -67,7 +67,7 @@ LogicalResult resolve(func::FuncOp function) {
     if (!view) {
       unsigned place = function.getNumArguments();
       auto attributes = builder.getDictionaryAttr(
-          builder.getNamedAttr("tile.same_as", builder.getI64IntegerAttr(index)));
+          builder.getNamedAttr(tile::sameAsAttrName, builder.getI64IntegerAttr(index)));
       if (failed(function.insertArgument(place, type, attributes, rebox.getLoc())))
         return failure();
       view = function.getArgument(place);

@@ -3,6 +3,7 @@
 #ifndef TILELOOM_PASSES_NV_SHAREDSTORAGE_H
 #define TILELOOM_PASSES_NV_SHAREDSTORAGE_H
 
+#include "dialects/NV/NVNames.h"
 #include "tileloom/Analysis/StoragePlacer.h"
 
 #include "mlir/IR/Builders.h"
@@ -10,15 +11,6 @@
 #include "mlir/IR/Operation.h"
 
 namespace tileloom::nv {
-
-/// On buffers, allocations, and roles (for the scratch of their exchanges): the number of the storage.
-inline constexpr llvm::StringLiteral storageAttrName = "nv.storage";
-/// On functions: pairs of numbers of storage that is never used at the same time, one after the other.
-inline constexpr llvm::StringLiteral apartAttrName = "nv.apart";
-/// On allocations: the names of what has some of the same bytes.
-inline constexpr llvm::StringLiteral overAttrName = "nv.over";
-/// On functions, for the report: what takes which columns of tensor memory.
-inline constexpr llvm::StringLiteral tensorColumnsAttrName = "nv.tensor_columns";
 
 /// A placer that knows `nv.apart` of a function.
 inline StoragePlacer placerFor(mlir::Operation *function) {

@@ -53,7 +53,7 @@ struct ReportWriter {
       SmallVector<NamedAttribute> row{entry("name", role.getSymName()),
                                       entry("warps", static_cast<int64_t>(role.getWarps())),
                                       entry("replicas", static_cast<int64_t>(role.getReplicas()))};
-      if (auto first = role->getAttrOfType<IntegerAttr>(firstWarpAttrName))
+      if (auto first = role->getAttrOfType<IntegerAttr>(nv::firstWarpAttrName))
         row.push_back(entry("first_warp", first.getInt()));
       if (std::optional<int64_t> registers = role.getRegisters())
         row.push_back(entry("registers", *registers));
@@ -116,7 +116,7 @@ struct ReportWriter {
     SmallVector<Attribute> shared, rings;
     memory(shared, rings);
     NamedAttrList report;
-    if (auto known = function->getAttrOfType<DictionaryAttr>("tileloom.report"))
+    if (auto known = function->getAttrOfType<DictionaryAttr>(nv::reportAttrName))
       report = NamedAttrList(known);
     report.set("roles", roles());
     report.set("rings", builder.getArrayAttr(rings));
@@ -125,12 +125,12 @@ struct ReportWriter {
       report.set("tensor", map);
     report.set("mma", products());
     SmallVector<NamedAttribute> launch;
-    if (auto bytes = function->getAttrOfType<IntegerAttr>("nv.shared_bytes"))
+    if (auto bytes = function->getAttrOfType<IntegerAttr>(nv::sharedBytesAttrName))
       launch.push_back(entry("shared_bytes", bytes.getInt()));
     if (auto attribute = function->getAttrOfType<warp::LaunchAttr>(warp::launchAttrName))
       launch.push_back(entry("grid", attribute.getPersistent() ? "persistent" : "one CTA a tile"));
     report.set("launch", builder.getDictionaryAttr(launch));
-    function->setAttr("tileloom.report", report.getDictionary(builder.getContext()));
+    function->setAttr(nv::reportAttrName, report.getDictionary(builder.getContext()));
   }
 };
 

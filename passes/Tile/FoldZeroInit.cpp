@@ -15,6 +15,7 @@
 
 #include "dialects/NV/NV.h"
 #include "dialects/Tile/Tile.h"
+#include "dialects/Warp/WarpNames.h"
 #include "tileloom/Schedule/LinearForm.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -102,7 +103,7 @@ void fold(scf::ForOp loop) {
     loop.setLowerBound(arith::SelectOp::create(builder, loc, some, loop.getLowerBound(), far));
     loop.setUpperBound(arith::SelectOp::create(builder, loc, some, loop.getUpperBound(), end));
     // For later passes, which do not see it in the bounds.
-    loop->setAttr(tileloom::schedule::minTripsAttrName, builder.getI64IntegerAttr(1));
+    loop->setAttr(warp::minTripsAttrName, builder.getI64IntegerAttr(1));
   }
   for (auto [dot, place] : llvm::zip(sums, places)) {
     Value undefined = ub::PoisonOp::create(builder, loc, dot.getType());

@@ -7,9 +7,6 @@
 
 namespace tileloom::tile {
 
-/// On a kernel whose schedule does not say how many replicas: the compiler may take fewer.
-inline constexpr llvm::StringLiteral replicasChosenAttrName = "tile.replicas_chosen";
-
 #define GEN_PASS_DECL
 #include "passes/Tile/Passes.h.inc"
 

@@ -91,9 +91,9 @@ private:
       unsigned index = kernel.getNumArguments();
       NamedAttrList attributes;
       attributes.set(pointerAttrName, TypeAttr::get(element));
-      attributes.set(workspaceAttrName, hostExpression("mul", count, builder.getI64IntegerAttr(bytes)));
+      attributes.set(nv::workspaceAttrName, hostExpression("mul", count, builder.getI64IntegerAttr(bytes)));
       if (!zero)
-        attributes.set(unsetAttrName, builder.getUnitAttr());
+        attributes.set(nv::unsetAttrName, builder.getUnitAttr());
       if (failed(kernel.insertArgument(index, builder.getI64Type(), attributes.getDictionary(kernel.getContext()),
                                        kernel.getLoc())))
         return failure();

@@ -48,7 +48,7 @@ struct DrainRings : tileloom::warp::impl::WarpDrainRingsBase<DrainRings> {
         OpBuilder builder = OpBuilder::atBlockEnd(&cast<RoleOp>(role).getBody().front());
         for (int64_t slot = 0; slot < ring.getBuffer().getType().getDepth(); ++slot)
           AcquireOp::create(builder, ring.getLoc(), ring.getRing())
-              ->setAttr("warp.drain", builder.getUnitAttr());
+              ->setAttr(drainAttrName, builder.getUnitAttr());
       }
     });
   }

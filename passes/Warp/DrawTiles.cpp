@@ -166,7 +166,7 @@ LogicalResult tileloom::drawTiles(SpecializeOp kernel) {
   unsigned index = function.getNumArguments();
   auto attributes = builder.getDictionaryAttr(
       {builder.getNamedAttr(tile::pointerAttrName, TypeAttr::get(builder.getI32Type())),
-       builder.getNamedAttr(workspaceAttrName, builder.getI64IntegerAttr(8))});
+       builder.getNamedAttr(nv::workspaceAttrName, builder.getI64IntegerAttr(8))});
   if (failed(function.insertArgument(index, builder.getI64Type(), attributes, kernel.getLoc())))
     return failure();
   // One slot: what is drawn early cannot go to another CTA any more, when the last tiles are dealt.

@@ -12,7 +12,7 @@ using namespace tileloom;
 
 bool GatherCopies::takes(Operation *source) const {
   auto tile = dyn_cast<tile::ToSharedOp>(source);
-  auto role = source->getAttrOfType<StringAttr>(inAttrName);
+  auto role = source->getAttrOfType<StringAttr>(warp::inAttrName);
   auto gather = tile ? tile.getSource().getDefiningOp<tile::GatherOp>() : tile::GatherOp();
   if (!gather || !gather->hasOneUse() || !role || role.getValue() != gatherRole)
     return false;

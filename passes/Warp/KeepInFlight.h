@@ -11,9 +11,6 @@
 
 namespace tileloom::warp {
 
-/// Attribute of a loop: products that stay in flight from one iteration to the next (0 or 1).
-inline constexpr llvm::StringLiteral pendingAttrName = "warp.pending";
-
 /// Lets the loop's product retire, and its slots go back, one iteration later. None if the loop is not
 /// of that form, with the reason.
 std::optional<mlir::scf::ForOp> keepInFlight(mlir::scf::ForOp loop, std::string &why);

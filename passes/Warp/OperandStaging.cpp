@@ -178,7 +178,7 @@ private:
     OpBuilder builder(source.getContext());
     builder.setInsertionPointAfterValue(source);
     auto op = tile::ToSharedOp::create(builder, loc, source.getType(), source);
-    op->setAttr(inAttrName, builder.getStringAttr(ahead ? gatherRole : mathRole));
+    op->setAttr(warp::inAttrName, builder.getStringAttr(ahead ? gatherRole : mathRole));
     gathers |= ahead;
     return known = op.getResult();
   }

@@ -94,14 +94,14 @@ LogicalResult partition(func::FuncOp function, bool tensorMemory) {
   } else {
     names.push_back(name(mainRole));
   }
-  function->setAttr(rolesAttrName, builder.getArrayAttr(names));
+  function->setAttr(warp::rolesAttrName, builder.getArrayAttr(names));
   function.walk([&](Operation *op) {
     if (isa<tile::LoadOp>(op) || (copies && drawsScalar(op)))
-      op->setAttr(inAttrName, name(loadRole));
+      op->setAttr(warp::inAttrName, name(loadRole));
     else if (isa<tile::DotOp>(op))
-      op->setAttr(inAttrName, name(!roles ? mainRole : tensorMemory ? mmaRole : mathRole));
+      op->setAttr(warp::inAttrName, name(!roles ? mainRole : tensorMemory ? mmaRole : mathRole));
     else if (isa<tile::StoreOp, tile::StoreReduceOp, tile::ScatterOp, tile::AtomicOp, tile::LastArrivalOp, nv::StorePartialOp>(op))
-      op->setAttr(inAttrName, name(roles ? mathRole : mainRole));
+      op->setAttr(warp::inAttrName, name(roles ? mathRole : mainRole));
   });
   return success();
 }

@@ -80,7 +80,7 @@ struct PipelineRole : tileloom::warp::impl::WarpPipelineRoleBase<PipelineRole> {
   }
 
   bool isOff(scf::ForOp loop) {
-    auto wanted = loop->getAttrOfType<StringAttr>(schedule::pipelineAttrName);
+    auto wanted = loop->getAttrOfType<StringAttr>(warp::pipelineAttrName);
     tile::ScheduleAttr given = scheduleOf(loop);
     bool off = given && given.word("skew") == StringRef("off");
     return !skew || off || (wanted && wanted.getValue() == "off");

@@ -84,7 +84,7 @@ int64_t stagesAsked(BufferOp buffer) {
   for (Operation *ring : buffer.getBuffer().getUsers())
     for (Operation *user : ring->getUsers())
       for (Operation *op = user->getParentOp(); !isa<RoleOp>(op); op = op->getParentOp())
-        if (auto stages = op->getAttrOfType<IntegerAttr>("tile.num_stages"))
+        if (auto stages = op->getAttrOfType<IntegerAttr>(tile::stagesAttrName))
           asked = std::max(asked, stages.getInt());
   return asked;
 }

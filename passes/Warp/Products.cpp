@@ -33,9 +33,9 @@ ProductLowering::ProductLowering(func::FuncOp function, bool tensorMemory)
     : function(function), tensorMemory(tensorMemory) {}
 
 StringAttr ProductLowering::roleOfUser(Operation *user) {
-  if (auto role = user->getAttrOfType<StringAttr>(inAttrName))
+  if (auto role = user->getAttrOfType<StringAttr>(warp::inAttrName))
     return role;
-  auto roles = function->getAttrOfType<ArrayAttr>(rolesAttrName);
+  auto roles = function->getAttrOfType<ArrayAttr>(warp::rolesAttrName);
   return cast<StringAttr>(roles[0]); // the role of everything that is done in registers
 }
 
@@ -144,9 +144,9 @@ LogicalResult ProductLowering::lowerToWgmma(tile::DotOp dot) {
                                       ValueRange{product.getResult()}, Value(),
                                       builder.getI64IntegerAttr(0));
   for (Operation *op : {product.getOperation(), wait.getOperation()})
-    op->setAttr(inAttrName, role);
+    op->setAttr(warp::inAttrName, role);
   if (auto trans = leftValue.getDefiningOp<nv::MemDescTransOp>())
-    trans->setAttr(inAttrName, role);
+    trans->setAttr(warp::inAttrName, role);
   ends[dot] = wait;
   dot.getResult().replaceAllUsesWith(wait.getResult(0));
   return success();
@@ -167,7 +167,7 @@ LogicalResult ProductLowering::lowerToRegisters(tile::DotOp dot) {
     sum = sum ? arith::SelectOp::create(builder, loc, dot.getUseAcc(), sum, zero).getResult() : zero;
   }
   auto product = nv::MmaOp::create(builder, loc, dot.getType(), dot.getA(), dot.getB(), sum);
-  product->setAttr(inAttrName, roleOfUser(dot));
+  product->setAttr(warp::inAttrName, roleOfUser(dot));
   dot.replaceAllUsesWith(product.getResult());
   dot.erase();
   return success();

@@ -15,17 +15,6 @@
 
 namespace tileloom {
 
-/// String attribute of an operation: the role that performs it.
-inline constexpr llvm::StringLiteral inAttrName = "warp.in";
-/// Array of strings on a function: its roles, in order.
-inline constexpr llvm::StringLiteral rolesAttrName = "warp.roles";
-
-/// On warp.for_each_tile of all roles: "dynamic" where CTAs draw tiles from a counter.
-inline constexpr llvm::StringLiteral schedulerAttrName = "warp.scheduler";
-/// On for_each_tile whose tiles are drawn and get shorter along a row: 4 holds the last quarter of each
-/// row back, see DrawOrder.
-inline constexpr llvm::StringLiteral holdBackAttrName = "warp.hold_back";
-
 inline constexpr llvm::StringLiteral loadRole = "load", mathRole = "math", mmaRole = "mma",
                                      mainRole = "main", gatherRole = "gather";
 

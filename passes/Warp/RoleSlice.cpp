@@ -104,14 +104,14 @@ LogicalResult RoleSlice::follow(function_ref<StringAttr(Operation *)> owner) {
 FailureOr<RoleSlices> RoleSlices::compute(func::FuncOp function) {
   RoleSlices result;
   StringAttr tiles; // the role that holds tiles in registers
-  for (Attribute attribute : function->getAttrOfType<ArrayAttr>(rolesAttrName)) {
+  for (Attribute attribute : function->getAttrOfType<ArrayAttr>(warp::rolesAttrName)) {
     auto name = cast<StringAttr>(attribute);
     result.slices.emplace_back(function, name);
     if (name == mathRole)
       tiles = name;
   }
   auto owner = [&](Operation *op) {
-    auto own = op->getAttrOfType<StringAttr>(inAttrName);
+    auto own = op->getAttrOfType<StringAttr>(warp::inAttrName);
     if (own || !tiles || op->getNumRegions())
       return own;
     // A scalar made from tiles (a reduction, a vote).
@@ -121,7 +121,7 @@ FailureOr<RoleSlices> RoleSlices::compute(func::FuncOp function) {
   };
   for (RoleSlice &slice : result.slices)
     function.walk([&](Operation *op) {
-      if (op->getAttrOfType<StringAttr>(inAttrName) == slice.role)
+      if (op->getAttrOfType<StringAttr>(warp::inAttrName) == slice.role)
         slice.need(op);
     });
   // What a role receives, its owner needs.

@@ -14,9 +14,6 @@
 
 namespace tileloom::warp {
 
-/// Attribute of a loop: "off" keeps the order of its work.
-inline constexpr llvm::StringLiteral stageAttrName = "warp.stage";
-
 /// A part of a tile: the rows of `slot`; of those all columns (`chunk` < 0), the first `cut` ones (0)
 /// or the rest (1).
 struct Part {

@@ -11,13 +11,6 @@
 
 namespace tileloom::warp {
 
-/// Unit attribute of a loop whose products this compiler has overlapped with other work, as opposed to
-/// one that its program has scheduled.
-inline constexpr llvm::StringLiteral overlapAttrName = "warp.overlap";
-
-/// Attribute of a loop: "off" lets replicas issue its products without turns.
-inline constexpr llvm::StringLiteral turnsAttrName = "warp.turns";
-
 /// Replaces the loop by prologue, steady loop and epilogue of `plan` (the steady loop alone if nothing
 /// is skewed). Gives back the steady loop.
 mlir::scf::ForOp expandSkew(const schedule::RoleLoop &graph, const schedule::SkewPlan &plan);

@@ -369,7 +369,7 @@ LogicalResult split(func::FuncOp function) {
   if (!function->hasAttr(launchAttrName))
     function->setAttr(launchAttrName, LaunchAttr::get(function.getContext(), persistent, 1, 1));
   if (dependent && dependent.getValue())
-    function->setAttr("nv.dependent", builder.getUnitAttr());
+    function->setAttr(nv::dependentAttrName, builder.getUnitAttr());
   return success();
 }
 

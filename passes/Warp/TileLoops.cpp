@@ -26,7 +26,7 @@ static void recordTiles(ForEachTileOp tileLoop, FunctionOpInterface function) {
     else
       return; // computed on the device: the host launches the whole machine
   }
-  function->setAttr("nv.tiles", builder.getArrayAttr(extents));
+  function->setAttr(nv::tilesAttrName, builder.getArrayAttr(extents));
 }
 
 /// Moves scalar code that is the same for all tiles before the loop: bounds are then seen to be.

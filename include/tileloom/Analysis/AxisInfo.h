@@ -19,9 +19,6 @@
 
 namespace tileloom {
 
-/// Name of the argument attribute: the argument is a multiple of it (pointers: in bytes).
-inline constexpr llvm::StringLiteral divisibilityAttrName = "tile.divisibility";
-
 /// A scalar counts as a tensor of one element. All numbers are powers of two where they are not the
 /// extent of a dimension.
 struct AxisInfo {

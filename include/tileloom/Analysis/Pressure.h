@@ -18,11 +18,6 @@ namespace tileloom {
 /// if the role has operations whose need is not known (products, buffers).
 std::optional<int64_t> registerPressure(warp::RoleOp role);
 
-/// Attributes of a function: the most registers that a thread can have (nv-assign-warps), and fewer,
-/// with which more CTAs run (nv-plan-registers).
-inline constexpr llvm::StringLiteral registerLimitAttrName = "nv.max_registers";
-inline constexpr llvm::StringLiteral wantedRegistersAttrName = "nv.wanted_registers";
-
 } // namespace tileloom
 
 #endif // TILELOOM_ANALYSIS_PRESSURE_H

@@ -24,32 +24,6 @@ int64_t arrivalsOf(warp::ReleaseOp release);
 /// that the store engine's own groups count its slots.
 bool countedByStoreEngine(warp::RingOp ring);
 
-/// Attribute of a role: the first of its warps in the CTA (nv-assign-warps).
-inline constexpr llvm::StringLiteral firstWarpAttrName = "nv.first_warp";
-/// Unit attribute of an acquire whose replicas take the slots in turn: each slot is then used by
-/// one replica only.
-inline constexpr llvm::StringLiteral alternateAttrName = "warp.alternate";
-/// Attribute of a role that uses nv.named_barrier: the hardware barrier of its first replica.
-inline constexpr llvm::StringLiteral barrierAttrName = "nv.barrier";
-/// Attribute of a function: threads of a CTA.
-inline constexpr llvm::StringLiteral threadsAttrName = "nv.threads";
-/// On roles of one warp, once nv-assign-warps has run: whether one thread runs it. What shows it is
-/// gone after tiles have become scalars.
-inline constexpr llvm::StringLiteral singleThreadAttrName = "nv.single_thread";
-/// On accesses to global memory: the dimension along which elements are neighbours and how many of
-/// them one thread may access together.
-inline constexpr llvm::StringLiteral runAttrName = "nv.run";
-/// On element-wise integer operations on tiles: how many elements along each dimension form aligned
-/// groups of equal elements.
-inline constexpr llvm::StringLiteral equalAttrName = "nv.equal";
-/// On kernels: the extents of the grid, as recipe expressions (docs/recipe.md).
-inline constexpr llvm::StringLiteral gridAttrName = "nv.grid";
-
-/// On arguments that the runtime gives and not the user: bytes of a workspace, as a recipe expression. It
-/// starts zeroed, and kernels leave it so, unless it has the unit attribute `nv.unset`.
-inline constexpr llvm::StringLiteral workspaceAttrName = "nv.workspace";
-inline constexpr llvm::StringLiteral unsetAttrName = "nv.unset";
-
 /// CTAs that a kernel's launch wants on each SM at once (1 without a launch attribute).
 int64_t ctasPerSm(mlir::Operation *function);
 

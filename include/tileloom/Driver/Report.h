@@ -17,9 +17,6 @@
 
 namespace tileloom {
 
-inline constexpr llvm::StringLiteral reportAttrName = "tileloom.report";
-inline constexpr llvm::StringLiteral recipeAttrName = "tileloom.recipe";
-
 /// The kernels of a module at any stage: functions with tile.kernel or nvvm.kernel.
 std::vector<mlir::FunctionOpInterface> findKernels(mlir::ModuleOp module);
 

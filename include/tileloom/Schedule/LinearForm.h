@@ -68,9 +68,6 @@ std::optional<LinearForm> leastOverElements(LinearForm form);
 /// (`warp.min_trips` of at least one).
 bool runsAtLeastOnce(mlir::scf::ForOp loop);
 
-/// Attribute of a loop: a number of iterations that it has at least.
-inline constexpr llvm::StringLiteral minTripsAttrName = "warp.min_trips";
-
 } // namespace tileloom::schedule
 
 #endif // TILELOOM_SCHEDULE_LINEARFORM_H

@@ -12,9 +12,6 @@
 
 namespace tileloom::schedule {
 
-/// Attribute of a loop: "off" keeps it as its program has it.
-inline constexpr llvm::StringLiteral pipelineAttrName = "warp.pipeline";
-
 /// One step of a schedule: a node at work for the iteration of its stage.
 struct Step {
   unsigned node;
