@@ -37,8 +37,7 @@ def Warp_Dialect : Dialect {
 def Warp_ReleaseKind : I32EnumAttr<"ReleaseKind", "what completes a hand-over", [
     I32EnumAttrCase<"Generic", 0, "generic">, I32EnumAttrCase<"Tma", 1, "tma">,
     I32EnumAttrCase<"CpAsync", 2, "cp_async">, I32EnumAttrCase<"BulkRead", 3, "bulk_read">,
-    I32EnumAttrCase<"Wgmma", 4, "wgmma">, I32EnumAttrCase<"Tcgen05", 5, "tcgen05">,
-    I32EnumAttrCase<"Remote", 6, "remote">]> {
+    I32EnumAttrCase<"Wgmma", 4, "wgmma">, I32EnumAttrCase<"Tcgen05", 5, "tcgen05">]> {
   let cppNamespace = "::tileloom::warp";
 }
 
@@ -252,8 +251,7 @@ def Warp_ReleaseOp : Warp_Op<"release"> {
     - `cp_async`: the role's earlier cp.async copies;
     - `bulk_read`: a store engine has read the slot;
     - `wgmma`: the MMA that read it has retired (an `nv.wgmma.wait` precedes);
-    - `tcgen05`: the tcgen05 operations issued so far have completed (a commit);
-    - `remote`: st.async bytes.
+    - `tcgen05`: the tcgen05 operations issued so far have completed (a commit).
 
     ```mlir
     %free, %ready = warp.channel : !warp.buffer<4 x [128x64xbf16]>

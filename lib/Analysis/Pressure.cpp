@@ -2,7 +2,6 @@
 
 #include "tileloom/Analysis/Pressure.h"
 
-#include "tileloom/Analysis/Roles.h"
 #include "tileloom/Analysis/TileLayouts.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -45,7 +45,6 @@ int64_t tileloom::arrivalsOf(warp::ReleaseOp release) {
     return replicas * role.getWarps() * 32;
   case warp::ReleaseKind::Tma:
   case warp::ReleaseKind::Tcgen05:
-  case warp::ReleaseKind::Remote:
   case warp::ReleaseKind::BulkRead:
     return replicas;
   }

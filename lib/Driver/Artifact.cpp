@@ -15,10 +15,6 @@ static constexpr struct {
     {"recipe", "json"},    {"llvmir", "ll"},      {"ptx", "ptx"},    {"cubin", "cubin"},
 };
 
-llvm::StringRef artifactName(Artifact artifact) {
-  return artifactTable[static_cast<unsigned>(artifact)].name;
-}
-
 llvm::StringRef artifactExtension(Artifact artifact) {
   return artifactTable[static_cast<unsigned>(artifact)].extension;
 }

@@ -18,8 +18,6 @@ static constexpr Chip chips[] = {
     {"sm_103a", "+ptx88"},
 };
 
-llvm::ArrayRef<Chip> allChips() { return chips; }
-
 const Chip *lookupChip(llvm::StringRef name) {
   for (const Chip &chip : chips)
     if (chip.name == name)

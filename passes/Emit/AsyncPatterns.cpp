@@ -9,7 +9,8 @@
 
 #include "passes/Emit/TileConversion.h"
 
-#include "tileloom/Analysis/Roles.h"
+#include "dialects/Warp/Warp.h"
+
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

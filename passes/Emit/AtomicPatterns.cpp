@@ -9,8 +9,8 @@
 #include "passes/Emit/GlobalAccess.h"
 #include "passes/Emit/TileConversion.h"
 
+#include "dialects/NV/NV.h"
 #include "tileloom/Analysis/Exchange.h"
-#include "tileloom/Analysis/Roles.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 

@@ -13,7 +13,6 @@
 #include "passes/Emit/Passes.h"
 
 #include "dialects/Warp/Warp.h"
-#include "tileloom/Analysis/Pressure.h"
 #include "tileloom/Analysis/Roles.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

@@ -9,7 +9,8 @@
 #include "passes/Emit/GlobalAccess.h"
 #include "passes/Emit/TileConversion.h"
 
-#include "tileloom/Analysis/Roles.h"
+#include "dialects/NV/NV.h"
+
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -14,7 +14,6 @@
 #include "passes/Emit/KernelFrame.h"
 
 #include "dialects/Warp/Warp.h"
-#include "tileloom/Analysis/Roles.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

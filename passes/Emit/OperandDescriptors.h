@@ -55,8 +55,7 @@ public:
   }
 
   /// The same as an operand of an intrinsic: LLVM takes descriptors of tcgen05 for addresses and
-  /// would print the sum as the operand
-  /// (`%rd8+2`), which the PTX ISA does not have for registers.
+  /// would print the sum as the operand (`%rd8+2`), which the PTX ISA does not have for registers.
   mlir::Value inRegister(int64_t bytes) {
     bool isSum = first.getDefiningOp<mlir::arith::AddIOp>() != nullptr; // of the slot's place, which LLVM may know
     return bytes || isSum ? assemble("add.s64 $0, $1, " + std::to_string(bytes / 16) + ";", "=l,l", first)

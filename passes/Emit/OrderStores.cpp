@@ -15,7 +15,6 @@
 #include "passes/Emit/Passes.h"
 
 #include "passes/Emit/GlobalAccess.h"
-#include "tileloom/Analysis/Pressure.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

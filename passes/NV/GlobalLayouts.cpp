@@ -9,7 +9,7 @@
 
 #include "passes/NV/GlobalLayouts.h"
 
-#include "tileloom/Analysis/Roles.h"
+#include "dialects/Warp/Warp.h"
 #include "tileloom/Analysis/TileLayouts.h"
 #include "tileloom/Layout/AccessPlan.h"
 

@@ -56,8 +56,7 @@ struct Lowering {
   OpBuilder builder;
   llvm::MapVector<Value, SlotStorage> storages;
   llvm::MapVector<Value, RingState> rings;
-  llvm::DenseMap<Operation *, warp::AcquireOp>
-      origins; // of slots and releases, before tokens become stages
+  llvm::DenseMap<Operation *, warp::AcquireOp> origins; // of slots and releases, before tokens become stages
   SmallVector<Operation *> dead, deadTokens, deadRings, deadBuffers;
 
   int64_t cluster;
@@ -299,10 +298,6 @@ struct Lowering {
       nv::CpAsyncArriveOp::create(builder, loc,
                                   barrierOf(loc, release->getOperand(0), release.getRing()));
       return success();
-    case warp::ReleaseKind::Remote:
-      return release.emitOpError("kind 'remote': expected no st.async, which is not lowered; a slot that "
-                                 "another CTA waits for is released to a ring of scope cluster, with "
-                                 "the kind of its last access");
     }
     llvm_unreachable("unknown release kind");
   }
@@ -380,10 +375,6 @@ struct Lowering {
 };
 
 struct LowerRings : tileloom::nv::impl::NVLowerRingsBase<LowerRings> {
-  void getDependentDialects(DialectRegistry &registry) const override {
-    NVLowerRingsBase::getDependentDialects(registry);
-    registry.insert<NVVM::NVVMDialect, scf::SCFDialect>();
-  }
   void runOnOperation() override {
     getOperation()->walk([&](func::FuncOp function) {
       if (failed(Lowering(function).run()))

@@ -11,8 +11,8 @@
 
 #include "passes/NV/Passes.h"
 
+#include "dialects/NV/NV.h"
 #include "tileloom/Analysis/AxisInfo.h"
-#include "tileloom/Analysis/Roles.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -68,7 +68,7 @@ def NVLowerRings : Pass<"nv-lower-rings"> {
     acquires it needs no mbarrier: the store engine's own groups count its slots. The ring's scope decides where a
     release arrives and how many arrivals complete a hand-over.
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::NVVM::NVVMDialect"];
 }
 
 def NVAssignScratch : Pass<"nv-assign-scratch"> {

@@ -19,8 +19,8 @@
 #include "passes/NV/Passes.h"
 
 #include "dialects/NV/NV.h"
+#include "dialects/Warp/Warp.h"
 #include "tileloom/Analysis/Pressure.h"
-#include "tileloom/Analysis/Roles.h"
 #include "tileloom/Schedule/Limits.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"

@@ -17,7 +17,6 @@
 #include "dialects/NV/NV.h"
 #include "dialects/Tile/Kernel.h"
 #include "tileloom/Analysis/HostExpression.h"
-#include "tileloom/Analysis/Roles.h"
 #include "tileloom/Schedule/SplitLoop.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -10,7 +10,6 @@
 #include "passes/Warp/Passes.h"
 
 #include "dialects/Warp/Warp.h"
-#include "tileloom/Analysis/Roles.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/SetVector.h"

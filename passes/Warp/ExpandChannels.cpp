@@ -17,7 +17,6 @@
 #include "passes/Warp/Passes.h"
 
 #include "dialects/Warp/Warp.h"
-#include "tileloom/Analysis/Roles.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"

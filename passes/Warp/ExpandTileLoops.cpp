@@ -16,7 +16,6 @@
 
 #include "dialects/Warp/Warp.h"
 #include "passes/Warp/TileLoops.h"
-#include "tileloom/Analysis/Roles.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"

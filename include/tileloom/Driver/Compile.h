@@ -39,8 +39,6 @@ enum class Artifact : unsigned {
 };
 inline constexpr unsigned artifactCount = 8;
 
-/// "ptx", as written after --emit=.
-llvm::StringRef artifactName(Artifact artifact);
 /// "ptx", the file name extension. Stages have two parts: "warp.mlir".
 llvm::StringRef artifactExtension(Artifact artifact);
 std::optional<Artifact> lookupArtifact(llvm::StringRef name);

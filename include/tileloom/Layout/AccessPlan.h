@@ -2,11 +2,9 @@
 //
 // Covers a register tile with memory instructions: stmatrix/ldmatrix (PTX ISA 9.7.14.5.15-16) where
 // the layouts allow it, else vector accesses of each thread, to shared memory or to a row-major
-// tile in global memory. All instructions of a shared memory plan share one address function of the
-// thread,
+// tile in global memory. All instructions of a shared memory plan share one address function of the thread,
 //   address = base + (laneBytes(lane, warp) ^ xorBytes) + addBytes   [= laneBytes.at(...)]
-// so a code generator makes one address per distinct xorBytes and puts addBytes into the
-// instruction.
+// so a code generator makes one address per distinct xorBytes and puts addBytes into the instruction.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILELOOM_LAYOUT_ACCESSPLAN_H

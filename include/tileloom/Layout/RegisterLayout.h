@@ -86,10 +86,6 @@ public:
   /// share the columns.
   static llvm::Expected<RegisterLayout> tmem(TmemShape shape, llvm::ArrayRef<int64_t> extents,
                                              unsigned warps, unsigned elementBits = 32);
-  static llvm::Expected<RegisterLayout> tmemLoad32x32b(llvm::ArrayRef<int64_t> extents,
-                                                       unsigned warps) {
-    return tmem(TmemShape::S32x32b, extents, warps);
-  }
 
   //--- Queries ------------------------------------------------------------------------------------
   llvm::ArrayRef<int64_t> shape() const { return extents; }

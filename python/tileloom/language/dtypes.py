@@ -31,9 +31,6 @@ class dtype:
     def is_bool(self):
         return self.kind == "bool"
 
-    def is_int_signed(self):
-        return self.kind == "int"
-
     def is_int_unsigned(self):
         return self.kind == "uint"
 

@@ -246,10 +246,6 @@ class tensor_descriptor(descriptor):
         super().__init__(name, dtype, len(box), binding)
         self.block_shape, self.shape, self.strides = box, shape, strides
 
-    @property
-    def block_type(self):
-        return self.dtype
-
     def load(self, offsets):
         """The block at `offsets`. A list of several offsets gives their blocks one above the other, as a tile of two dimensions."""
         if isinstance(offsets, (tuple, list)) and offsets and all(isinstance(own, (tuple, list)) for own in offsets):

@@ -108,8 +108,6 @@ func.func @kinds() {
   warp.release %t to %ring wgmma
   // CHECK: tcgen05
   warp.release %t to %ring tcgen05
-  // CHECK: remote
-  warp.release %t to %ring remote
   return
 }
 

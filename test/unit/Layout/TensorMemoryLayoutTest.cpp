@@ -62,7 +62,7 @@ TEST(TensorMemory, Accumulators) {
 
 TEST(TensorMemory, ReadsBackThroughWarps) {
   // Layout D through 32x32b, and F through the 16-lane shapes: what warp w loads from its quadrant.
-  RegisterLayout regs = get(RegisterLayout::tmemLoad32x32b({128, 48}, 4));
+  RegisterLayout regs = get(RegisterLayout::tmem(TmemShape::S32x32b, {128, 48}, 4));
   Layout d = get(Layout::accumulator(128, 48, 1));
   RegisterLayout narrow = get(RegisterLayout::tmem(TmemShape::S16x256b, {64, 48}, 4));
   Layout f = get(Layout::accumulator(64, 48, 1));
