@@ -7,8 +7,7 @@
 
 #include "tileloom/Schedule/SplitLoop.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/Matchers.h"
+#include "tileloom/Schedule/LoopSums.h"
 
 using namespace mlir;
 
@@ -29,20 +28,9 @@ static bool writes(Operation *op) {
 
 /// Whether iteration argument `index` is a sum of 32-bit elements that starts at zero.
 static bool isSum(scf::ForOp loop, unsigned index) {
-  BlockArgument carried = loop.getRegionIterArgs()[index];
-  auto type = dyn_cast<RankedTensorType>(carried.getType());
-  if (!type || type.getRank() != 2 || !carried.hasOneUse())
-    return false;
-  bool real = type.getElementType().isF32(), whole = type.getElementType().isInteger(32);
-  Value init = loop.getInitArgs()[index];
-  if (!(real && matchPattern(init, m_AnyZeroFloat())) && !(whole && matchPattern(init, m_Zero())))
-    return false;
-  Operation *step = loop.getYieldedValues()[index].getDefiningOp();
-  if (!step || step->getBlock() != loop.getBody() || *carried.user_begin() != step)
-    return false;
-  if (auto dot = dyn_cast<tile::DotOp>(step))
-    return dot.getAcc() == carried && !dot.getUseAcc();
-  return isa<arith::AddFOp, arith::AddIOp>(step);
+  auto type = dyn_cast<RankedTensorType>(loop.getRegionIterArgs()[index].getType());
+  return type && type.getRank() == 2 && (type.getElementType().isF32() || type.getElementType().isInteger(32)) &&
+         additionTo(loop, index);
 }
 
 SplitLoop findSplitLoop(FunctionOpInterface kernel) {

@@ -17,6 +17,7 @@
 #include "dialects/Tile/Tile.h"
 #include "dialects/Warp/WarpNames.h"
 #include "tileloom/Schedule/LinearForm.h"
+#include "tileloom/Schedule/LoopSums.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -37,17 +38,6 @@ namespace {
 /// TMA coordinates are signed 32-bit numbers; no tensor that fits a GPU reaches this far in one
 /// dimension, and adding the offset of a box to it does not overflow.
 constexpr int64_t outside = int64_t(1) << 30;
-
-/// The product whose sum iteration argument `index` carries from zero, if it does nothing else.
-DotOp zeroSum(scf::ForOp loop, unsigned index) {
-  BlockArgument carried = loop.getRegionIterArgs()[index];
-  auto dot = loop.getYieldedValues()[index].getDefiningOp<DotOp>();
-  bool zero = matchPattern(loop.getInitArgs()[index], m_AnyZeroFloat()) ||
-              matchPattern(loop.getInitArgs()[index], m_Zero());
-  bool own = dot && dot->getBlock() == loop.getBody() && dot.getAcc() == carried &&
-             !dot.getUseAcc() && carried.hasOneUse();
-  return zero && own ? dot : DotOp();
-}
 
 /// Whether `operand` reads as zero when the induction variable lies outside of all tensors.
 bool vanishesOutside(Value operand, scf::ForOp loop) {
@@ -82,7 +72,7 @@ void fold(scf::ForOp loop) {
   SmallVector<DotOp> sums;
   SmallVector<unsigned> places;
   for (unsigned i = 0; i < loop.getNumRegionIterArgs(); ++i)
-    if (DotOp dot = zeroSum(loop, i)) {
+    if (DotOp dot = schedule::productSummedBy(loop, i)) {
       sums.push_back(dot);
       places.push_back(i);
     }

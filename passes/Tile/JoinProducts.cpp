@@ -14,7 +14,7 @@
 
 #include "dialects/NV/NV.h"
 #include "dialects/Tile/Tile.h"
-#include "passes/Tile/LoopSums.h"
+#include "passes/Tile/ReplacedSums.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -43,7 +43,7 @@ struct Sum {
 
 /// Iteration argument `index` as a sum that can be joined with another one.
 std::optional<Sum> sumOf(scf::ForOp loop, unsigned index) {
-  DotOp dot = productSummedBy(loop, index);
+  DotOp dot = replaceableProduct(loop, index);
   if (!dot)
     return std::nullopt;
   auto trans = dot.getB().getDefiningOp<TransOp>();

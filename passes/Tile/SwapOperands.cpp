@@ -13,7 +13,7 @@
 #include "passes/Tile/Passes.h"
 
 #include "dialects/Tile/Tile.h"
-#include "passes/Tile/LoopSums.h"
+#include "passes/Tile/ReplacedSums.h"
 #include "tileloom/Schedule/Limits.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -51,7 +51,7 @@ bool isLoaded(Value operand, scf::ForOp loop) {
 
 /// The product whose sum iteration argument `index` carries, if it is to be swapped.
 DotOp productOf(scf::ForOp loop, unsigned index, int64_t least, int64_t most) {
-  DotOp dot = productSummedBy(loop, index);
+  DotOp dot = replaceableProduct(loop, index);
   if (!dot)
     return {};
   auto sum = cast<RankedTensorType>(dot.getType());

@@ -1,21 +1,18 @@
-//===- LoopSums.cpp - Sums of products that loops carry -----------------------------------===//
+//===- ReplacedSums.cpp - Sums of loops, computed another way -----------------------------===//
 
-#include "passes/Tile/LoopSums.h"
+#include "passes/Tile/ReplacedSums.h"
 
-#include "mlir/IR/Matchers.h"
+#include "tileloom/Schedule/LoopSums.h"
+
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 using namespace mlir;
 using namespace tileloom;
 using namespace tileloom::tile;
 
-DotOp tileloom::tile::productSummedBy(scf::ForOp loop, unsigned index) {
-  BlockArgument carried = loop.getRegionIterArgs()[index];
-  Value init = loop.getInitArgs()[index];
-  auto dot = loop.getYieldedValues()[index].getDefiningOp<DotOp>();
-  bool own = dot && dot->getBlock() == loop.getBody() && dot->hasOneUse() && dot.getAcc() == carried && !dot.getUseAcc() &&
-             carried.hasOneUse() && (matchPattern(init, m_AnyZeroFloat()) || matchPattern(init, m_Zero()));
-  return own ? dot : DotOp();
+DotOp tileloom::tile::replaceableProduct(scf::ForOp loop, unsigned index) {
+  DotOp dot = schedule::productSummedBy(loop, index);
+  return dot && dot->hasOneUse() ? dot : DotOp();
 }
 
 void tileloom::tile::replaceSum(RewriterBase &rewriter, scf::ForOp loop, unsigned index, DotOp product, Value result) {

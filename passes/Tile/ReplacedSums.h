@@ -1,7 +1,7 @@
-//===- LoopSums.h - Sums of products that loops carry ------------------------------*- C++ -*-===//
+//===- ReplacedSums.h - Sums of loops, computed another way ------------------------*- C++ -*-===//
 
-#ifndef TILELOOM_PASSES_TILE_LOOPSUMS_H
-#define TILELOOM_PASSES_TILE_LOOPSUMS_H
+#ifndef TILELOOM_PASSES_TILE_REPLACEDSUMS_H
+#define TILELOOM_PASSES_TILE_REPLACEDSUMS_H
 
 #include "dialects/Tile/Tile.h"
 
@@ -10,9 +10,8 @@
 
 namespace tileloom::tile {
 
-/// The product whose sum, from zero, iteration argument `index` of `loop` carries and nothing else uses; null if it carries
-/// something else.
-DotOp productSummedBy(mlir::scf::ForOp loop, unsigned index);
+/// The product whose sum iteration argument `index` of `loop` carries from zero, if that sum is its only use; else null.
+DotOp replaceableProduct(mlir::scf::ForOp loop, unsigned index);
 
 /// Puts `result`, computed behind `loop`, in place of what iteration argument `index` carries; `product` goes.
 void replaceSum(mlir::RewriterBase &rewriter, mlir::scf::ForOp loop, unsigned index, DotOp product, mlir::Value result);
@@ -22,4 +21,4 @@ mlir::LogicalResult removeReplacedSums(mlir::Operation *root);
 
 } // namespace tileloom::tile
 
-#endif // TILELOOM_PASSES_TILE_LOOPSUMS_H
+#endif // TILELOOM_PASSES_TILE_REPLACEDSUMS_H
