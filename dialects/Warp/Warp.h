@@ -33,6 +33,12 @@ namespace tileloom::warp {
 /// branch yields (all of one ring). Null if the token comes from elsewhere.
 AcquireOp originOf(mlir::Value token);
 
+/// The token of the slot that a view is of, or is a part or another view of; null if it is of none.
+mlir::Value tokenOf(mlir::Value view);
+
+/// The one release of a token; null if there is none, several, or no token.
+ReleaseOp releaseOf(mlir::Value token);
+
 } // namespace tileloom::warp
 
 #endif // TILELOOM_DIALECTS_WARP_H

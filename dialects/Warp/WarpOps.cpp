@@ -57,6 +57,26 @@ AcquireOp tileloom::warp::originOf(Value token) {
   return {};
 }
 
+Value tileloom::warp::tokenOf(Value view) {
+  while (isa_and_nonnull<nv::MemDescSliceOp, nv::MemDescTransOp, nv::MemDescReinterpretOp>(view.getDefiningOp()))
+    view = view.getDefiningOp()->getOperand(0);
+  auto slot = view.getDefiningOp<SlotOp>();
+  return slot ? slot.getToken() : Value();
+}
+
+ReleaseOp tileloom::warp::releaseOf(Value token) {
+  ReleaseOp release;
+  if (!token)
+    return release;
+  for (Operation *user : token.getUsers())
+    if (auto found = dyn_cast<ReleaseOp>(user)) {
+      if (release)
+        return {};
+      release = found;
+    }
+  return release;
+}
+
 /// What ring operations need to know of a ring: the type of its buffer and which buffer that is.
 struct RingUse {
   BufferType type;

@@ -33,18 +33,6 @@ using namespace tileloom;
 
 namespace {
 
-/// The token whose slot a view belongs to.
-Value tokenOf(Value view) {
-  while (Operation *def = view.getDefiningOp()) {
-    if (auto slot = dyn_cast<warp::SlotOp>(def))
-      return slot.getToken();
-    if (!isa<nv::MemDescSliceOp, nv::MemDescTransOp>(def))
-      return {};
-    view = def->getOperand(0);
-  }
-  return {};
-}
-
 /// Views that an operation reads through the async proxy.
 SmallVector<Value> asyncReads(Operation *op) {
   SmallVector<Value> views;
@@ -65,7 +53,7 @@ bool readAsynchronously(Value ring) {
       continue;
     WalkResult found = acquire->getParentOfType<warp::RoleOp>().getBody().walk([&](Operation *op) {
       for (Value view : asyncReads(op))
-        if (warp::AcquireOp origin = warp::originOf(tokenOf(view));
+        if (warp::AcquireOp origin = warp::originOf(warp::tokenOf(view));
             origin && origin.getRing() == ring)
           return WalkResult::interrupt();
       return WalkResult::advance();
@@ -92,7 +80,7 @@ bool refilledByTma(Value ring) {
     return acquire->getParentOfType<warp::RoleOp>()
         .getBody()
         .walk([&](nv::TmaLoadOp load) {
-          warp::AcquireOp origin = warp::originOf(tokenOf(load.getView()));
+          warp::AcquireOp origin = warp::originOf(warp::tokenOf(load.getView()));
           return origin && origin.getRing() == ring ? WalkResult::interrupt() : WalkResult::advance();
         })
         .wasInterrupted();
@@ -181,15 +169,15 @@ struct Inserter {
   void process(Block &block) {
     for (Operation &op : llvm::make_early_inc_range(block)) {
       if (auto copy = dyn_cast<nv::CpAsyncOp>(op)) {
-        if (Value token = tokenOf(copy.getView()))
+        if (Value token = warp::tokenOf(copy.getView()))
           written.unfenced.insert(token);
         continue;
       }
       for (Value view : ordinaryReads(&op))
-        if (Value token = tokenOf(view))
+        if (Value token = warp::tokenOf(view))
           written.read.insert(token);
       if (isa<nv::LocalStoreOp, nv::ScalarStoreOp, nv::LocalTransposeOp>(op)) {
-        if (Value token = tokenOf(op.getOperand(1)))
+        if (Value token = warp::tokenOf(op.getOperand(1)))
           written.unfenced.insert(token);
         continue;
       }
@@ -200,7 +188,7 @@ struct Inserter {
       if (auto acquire = dyn_cast<warp::AcquireOp>(op); acquire && filledByCopies(acquire.getRing()))
         written.received.insert(acquire.getToken());
       for (Value view : asyncReads(&op))
-        order(&op, tokenOf(view), /*meet=*/true);
+        order(&op, warp::tokenOf(view), /*meet=*/true);
       // The release itself orders the threads.
       auto release = dyn_cast<warp::ReleaseOp>(op);
       if (release && release.getKind() == warp::ReleaseKind::Generic &&

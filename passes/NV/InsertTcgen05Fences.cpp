@@ -41,14 +41,8 @@ bool isEngine(Operation *op) {
 
 /// The token that a view's slot was acquired with.
 Value tokenOf(Value view) {
-  while (Operation *def = view.getDefiningOp()) {
-    if (auto slot = dyn_cast<warp::SlotOp>(def))
-      return warp::originOf(slot.getToken()).getToken();
-    if (!isa<nv::MemDescSliceOp, nv::MemDescTransOp, nv::MemDescReinterpretOp>(def))
-      return {};
-    view = def->getOperand(0);
-  }
-  return {};
+  warp::AcquireOp origin = warp::originOf(warp::tokenOf(view));
+  return origin ? origin.getToken() : Value();
 }
 
 /// Whether a load of `a` may read what a store to `b` wrote: not in slots held at the same time, and

@@ -10,6 +10,7 @@
 
 #include "dialects/NV/NV.h"
 #include "dialects/Tile/Tile.h"
+#include "tileloom/Analysis/Elementwise.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -40,13 +41,7 @@ Value squeezed(OpBuilder &builder, Value value, int64_t dim) {
     return value; // the scalar condition of a select
   if (auto expand = value.getDefiningOp<ExpandDimsOp>())
     return static_cast<int64_t>(expand.getDim()) == dim ? expand.getSource() : Value();
-  if (auto splat = value.getDefiningOp<SplatOp>())
-    return SplatOp::create(builder, splat.getLoc(), without(type, dim), splat.getValue());
-  SplatElementsAttr constant;
-  if (matchPattern(value, m_Constant(&constant)))
-    return arith::ConstantOp::create(builder, value.getLoc(),
-                                     constant.resizeSplat(without(type, dim)));
-  return {};
+  return splatFor(builder, value, without(type, dim));
 }
 
 /// elementwise(expand_dims x, ...) -> expand_dims(elementwise(x, ...)).
@@ -54,14 +49,14 @@ struct SinkExpandDims : RewritePattern {
   explicit SinkExpandDims(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
 
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
-    if (!OpTrait::hasElementwiseMappableTraits(op) || op->getNumResults() != 1)
+    if (!isElementwise(op))
       return failure();
-    auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+    auto type = cast<RankedTensorType>(op->getResult(0).getType());
     ExpandDimsOp expand;
     for (Value operand : op->getOperands())
       if (!expand)
         expand = operand.getDefiningOp<ExpandDimsOp>();
-    if (!type || !expand)
+    if (!expand)
       return failure();
     int64_t dim = expand.getDim();
     SmallVector<Value> operands;
@@ -70,11 +65,8 @@ struct SinkExpandDims : RewritePattern {
       if (!operands.back())
         return failure();
     }
-    OperationState state(op->getLoc(), op->getName(), operands, {without(type, dim)},
-                         op->getAttrs());
-    state.propertiesAttr = op->getPropertiesAsAttribute();
-    Operation *inner = rewriter.create(state);
-    rewriter.replaceOpWithNewOp<ExpandDimsOp>(op, type, inner->getResult(0), dim);
+    Value inner = cloneFor(rewriter, op, operands, without(type, dim));
+    rewriter.replaceOpWithNewOp<ExpandDimsOp>(op, type, inner, dim);
     return success();
   }
 };
@@ -179,8 +171,7 @@ bool isPositional(Value value) {
   if (isa<nv::IndexOp, nv::SplatOp, SplatOp>(def) ||
       matchPattern(value, m_Constant<SplatElementsAttr>(nullptr)))
     return true;
-  return OpTrait::hasElementwiseMappableTraits(def) && def->getNumResults() == 1 &&
-         llvm::all_of(def->getOperands(), isPositional);
+  return isElementwise(def) && llvm::all_of(def->getOperands(), isPositional);
 }
 
 /// broadcast along the rows of a position computed for each column -> the same computed for each
@@ -195,16 +186,11 @@ struct PositionsOfColumns : OpRewritePattern<nv::BroadcastOp> {
     if (op.getDim() != 0 || type.getRank() != 2 || !def || !isPositional(op.getSource()))
       return failure();
     auto wide = [&](Type element) { return RankedTensorType::get(type.getShape(), element); };
-    if (auto splat = dyn_cast<nv::SplatOp>(def)) {
-      rewriter.replaceOpWithNewOp<nv::SplatOp>(op, type, splat.getValue());
+    if (Value splat = splatFor(rewriter, op.getSource(), type)) {
+      rewriter.replaceOp(op, splat);
       return success();
     }
-    SplatElementsAttr constant;
-    if (matchPattern(op.getSource(), m_Constant(&constant))) {
-      rewriter.replaceOpWithNewOp<arith::ConstantOp>(op, constant.resizeSplat(type));
-      return success();
-    }
-    if (!OpTrait::hasElementwiseMappableTraits(def))
+    if (!isElementwise(def))
       return failure();
     SmallVector<Value> operands;
     for (Value operand : def->getOperands()) {
@@ -213,9 +199,7 @@ struct PositionsOfColumns : OpRewritePattern<nv::BroadcastOp> {
                                                           wide(tensor.getElementType()), operand, 0)
                                 : operand);
     }
-    OperationState state(def->getLoc(), def->getName(), operands, {type}, def->getAttrs());
-    state.propertiesAttr = def->getPropertiesAsAttribute();
-    rewriter.replaceOp(op, rewriter.create(state));
+    rewriter.replaceOp(op, cloneFor(rewriter, def, operands, type));
     return success();
   }
 };

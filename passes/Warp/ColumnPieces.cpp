@@ -2,20 +2,18 @@
 
 #include "passes/Warp/ColumnPieces.h"
 
+#include "tileloom/Analysis/Elementwise.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace tileloom;
 using namespace tileloom::warp;
 
-bool tileloom::warp::isElementwiseTile(Operation *op) {
-  if (!op || !OpTrait::hasElementwiseMappableTraits(op) || op->getNumResults() != 1 || !isPure(op))
-    return false;
-  auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
-  return type && type.getRank() == 2;
+bool tileloom::warp::canCombineParts(nv::ReduceOp reduce) {
+  Type element = reduce.getSource().getType().getElementType();
+  return element.isF32() || element.isInteger(32);
 }
 
 Value tileloom::warp::combineParts(OpBuilder &builder, Location loc, nv::ReduceKind kind,
@@ -67,30 +65,25 @@ Value ColumnPiece::make(Value value) {
   Location loc = value.getLoc();
   if (auto load = dyn_cast_or_null<nv::TmemLoadOp>(def); load && !kept.contains(load))
     return nv::TmemLoadOp::create(builder, loc, type, viewOf(load.getView()));
-  SplatElementsAttr splat;
-  if (matchPattern(value, m_Constant(&splat)))
-    return arith::ConstantOp::create(builder, loc, splat.resizeSplat(type));
   if (auto same = dyn_cast_or_null<nv::SplatOp>(def); same && again && type.getElementType().isInteger(32)) {
     auto rows = RankedTensorType::get(type.getDimSize(0), type.getElementType());
     Value row = nv::SplatOp::create(builder, loc, rows, same.getValue());
     row = nv::KeepOp::create(builder, loc, TypeRange(rows), row).getResult(0);
     return nv::BroadcastOp::create(builder, loc, type, row, 1);
   }
-  if (auto same = dyn_cast_or_null<nv::SplatOp>(def))
-    return nv::SplatOp::create(builder, loc, type, same.getValue());
+  if (Value splat = splatFor(builder, value, type))
+    return splat;
   if (auto rows = dyn_cast_or_null<nv::BroadcastOp>(def); rows && rows.getDim() == 1)
     return nv::BroadcastOp::create(builder, loc, type, rows.getSource(), rows.getDim());
   if (auto spread = dyn_cast_or_null<nv::BroadcastOp>(def); spread && spread.getDim() == 0)
     if (Value row = rowOf(spread.getSource()))
       return nv::BroadcastOp::create(builder, loc, type, row, 0);
   // What is computed in front of a loop is not computed again in it.
-  if (isElementwiseTile(def) && def->getBlock() == builder.getInsertionBlock()) {
+  if (isPureElementwise(def) && def->getBlock() == builder.getInsertionBlock()) {
     SmallVector<Value> operands;
     for (Value operand : def->getOperands())
       operands.push_back(of(operand));
-    OperationState state(loc, def->getName(), operands, {Type(type)}, def->getAttrs());
-    state.propertiesAttr = def->getPropertiesAsAttribute();
-    return builder.create(state)->getResult(0);
+    return cloneFor(builder, def, operands, type);
   }
   return nv::ExtractOp::create(builder, loc, type, value, builder.getDenseI64ArrayAttr({0, column}));
 }
@@ -110,12 +103,10 @@ Value ColumnPiece::rowOf(Value row) {
     return known[row] = nv::LocalLoadOp::create(builder, loc, type, view);
   }
   // A conversion of such a row.
-  if (!def || !OpTrait::hasElementwiseMappableTraits(def) || def->getNumOperands() != 1)
+  if (!isElementwise(def) || def->getNumOperands() != 1)
     return {};
   Value operand = rowOf(def->getOperand(0));
   if (!operand)
     return {};
-  OperationState state(row.getLoc(), def->getName(), operand, {Type(type)}, def->getAttrs());
-  state.propertiesAttr = def->getPropertiesAsAttribute();
-  return known[row] = builder.create(state)->getResult(0);
+  return known[row] = cloneFor(builder, def, operand, type);
 }

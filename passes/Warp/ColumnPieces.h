@@ -14,8 +14,9 @@
 
 namespace tileloom::warp {
 
-/// Element-wise, with one tile of two dimensions as its result, without effects.
-bool isElementwiseTile(mlir::Operation *op);
+/// Whether the results of a reduction over parts of a tile, combined, are that of the tile: partial
+/// results of 16 bits would be rounded twice.
+bool canCombineParts(nv::ReduceOp reduce);
 
 /// The results of a reduction over two parts of a tile as one.
 mlir::Value combineParts(mlir::OpBuilder &builder, mlir::Location loc, nv::ReduceKind kind,

@@ -13,6 +13,7 @@
 #include "passes/Warp/Passes.h"
 
 #include "dialects/Warp/Warp.h"
+#include "tileloom/Analysis/Elementwise.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -34,8 +35,6 @@ using namespace tileloom::warp;
 static constexpr int64_t foldColumns = 8;
 
 namespace {
-
-bool isElementwise(Operation *op) { return op && OpTrait::hasElementwiseMappableTraits(op); }
 
 /// True if the tile has the layout of an accumulator: it is made of one, element by element.
 bool comesFromProduct(Value value, unsigned depth = 0) {
@@ -144,8 +143,7 @@ struct Update {
       builder.setInsertionPoint(def);
       operands.push_back(part);
     }
-    OperationState state(loc, def->getName(), operands, partType, def->getAttrs());
-    return builder.create(state)->getResult(0);
+    return cloneFor(builder, def, operands, partType);
   }
 };
 

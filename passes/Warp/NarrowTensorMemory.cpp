@@ -13,6 +13,7 @@
 #include "dialects/NV/NV.h"
 #include "dialects/Warp/Warp.h"
 #include "passes/Warp/ColumnPieces.h"
+#include "tileloom/Analysis/Elementwise.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
@@ -43,9 +44,8 @@ bool endsInPieces(Value value, Block *block, llvm::SetVector<nv::ExtractOp> &pie
       pieces.insert(piece);
       continue;
     }
-    bool elementwise = OpTrait::hasElementwiseMappableTraits(user) && user->getNumResults() == 1;
     auto spread = dyn_cast<nv::BroadcastOp>(user);
-    if (!(elementwise || (spread && spread.getDim() == 0)) || !endsInPieces(user->getResult(0), block, pieces))
+    if (!(isElementwise(user) || (spread && spread.getDim() == 0)) || !endsInPieces(user->getResult(0), block, pieces))
       return false;
   }
   return true;
@@ -69,25 +69,21 @@ void collectLoads(Value value, llvm::SetVector<Operation *> &loads, llvm::SetVec
     loads.insert(def);
   else if (auto row = dyn_cast_or_null<nv::LocalLoadOp>(def); row && row.getType().getRank() == 1)
     rows.insert(row);
-  else if (def && (OpTrait::hasElementwiseMappableTraits(def) || (spread && spread.getDim() == 0)))
+  else if (isElementwise(def) || (spread && spread.getDim() == 0))
     for (Value operand : def->getOperands())
       collectLoads(operand, loads, rows);
 }
 
 /// The release of the slot that `load` reads through `view`, in the same block.
-ReleaseOp releaseOf(Operation *load, Value view) {
-  ReleaseOp release;
-  if (auto slot = view.getDefiningOp<SlotOp>())
-    for (Operation *user : slot.getToken().getUsers())
-      if (auto found = dyn_cast<ReleaseOp>(user))
-        release = found;
+ReleaseOp releaseBeside(Operation *load, Value view) {
+  ReleaseOp release = releaseOf(tokenOf(view));
   return release && release->getBlock() == load->getBlock() ? release : ReleaseOp();
 }
 
 /// Whether only `pieces` use `row`, so that it can be read in them.
 bool endsInThese(nv::LocalLoadOp row, const llvm::SetVector<nv::ExtractOp> &pieces) {
   llvm::SetVector<nv::ExtractOp> own;
-  return releaseOf(row, row.getView()) && endsInPieces(row.getResult(), row->getBlock(), own) &&
+  return releaseBeside(row, row.getView()) && endsInPieces(row.getResult(), row->getBlock(), own) &&
          llvm::all_of(own, [&](nv::ExtractOp piece) { return pieces.contains(piece); });
 }
 
@@ -104,7 +100,7 @@ llvm::SetVector<Operation *> narrow(nv::TmemLoadOp load) {
     collectLoads(piece.getSource(), loads, rows);
     for (; known < loads.size(); ++known) {
       auto other = cast<nv::TmemLoadOp>(loads[known]);
-      ReleaseOp release = releaseOf(other, other.getView());
+      ReleaseOp release = releaseBeside(other, other.getView());
       if (!release || !endsInPieces(other.getResult(), load->getBlock(), pieces))
         return {};
       if (!llvm::is_contained(releases, release))
@@ -113,7 +109,7 @@ llvm::SetVector<Operation *> narrow(nv::TmemLoadOp load) {
   }
   rows.remove_if([&](nv::LocalLoadOp row) { return !endsInThese(row, pieces); });
   for (nv::LocalLoadOp row : rows)
-    if (ReleaseOp release = releaseOf(row, row.getView()); !llvm::is_contained(releases, release))
+    if (ReleaseOp release = releaseBeside(row, row.getView()); !llvm::is_contained(releases, release))
       releases.push_back(release);
   Operation *last = nullptr;
   for (nv::ExtractOp piece : pieces) {

@@ -50,9 +50,6 @@ def WarpSliceResults : Pass<"warp-slice-results"> {
     other. Large tiles are stored through pointers in slices, too.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
-  let options = [
-    Option<"registers", "registers", "int64_t", "32", "Registers of a thread that a slice of 32-bit elements takes">,
-    Option<"stored", "stored", "int64_t", "128", "Elements of a thread that one store through pointers writes">];
 }
 
 def WarpSliceColumns : Pass<"warp-slice-columns"> {
@@ -62,9 +59,6 @@ def WarpSliceColumns : Pass<"warp-slice-columns"> {
     other, with the element-wise code before them. A tile is read in slices if they are read once, or if it does not fit.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
-  let options = [
-    Option<"sliceRegisters", "slice-registers", "int64_t", "32", "Registers of a thread that a slice of 32-bit elements takes">,
-    Option<"keptRegisters", "kept-registers", "int64_t", "128", "Registers of a thread for tiles that are kept whole">];
 }
 
 def WarpExpandChannels : Pass<"warp-expand-channels"> {

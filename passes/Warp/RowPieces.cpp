@@ -2,6 +2,8 @@
 
 #include "RowPieces.h"
 
+#include "tileloom/Analysis/Elementwise.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 
@@ -10,10 +12,6 @@ using namespace tileloom;
 using namespace tileloom::warp;
 
 static int keyOf(Part part) { return static_cast<int>(part.slot) * 4 + part.chunk + 1; }
-
-static bool isElementwise(Operation *op) {
-  return OpTrait::hasElementwiseMappableTraits(op) && op->getNumResults() == 1;
-}
 
 /// Whether a tile of one dimension has an element for each column: that is what it is used for.
 static bool isColumnVector(Value value) {
@@ -90,13 +88,10 @@ Value RowPieces::make(Value value, Part part) {
   Operation *def = value.getDefiningOp();
   Location loc = value.getLoc();
   if (def && isRepeated(def)) {
-    if (auto constant = dyn_cast<arith::ConstantOp>(def))
-      return arith::ConstantOp::create(
-          builder, loc, cast<DenseElementsAttr>(constant.getValue()).resizeSplat(result));
+    if (Value splat = splatFor(builder, value, result))
+      return splat;
     if (auto broadcast = dyn_cast<nv::BroadcastOp>(def))
       return nv::BroadcastOp::create(builder, loc, result, get(broadcast.getSource(), part), 1);
-    if (auto splat = dyn_cast<nv::SplatOp>(def))
-      return nv::SplatOp::create(builder, loc, result, splat.getValue());
     if (part.chunk != 1) // the second chunk's positions start at the cut
       return nv::IndexOp::create(builder, loc, result, 1);
   }
@@ -122,11 +117,10 @@ Value RowPieces::whole(Value value) {
 }
 
 void RowPieces::clone(Operation *op, Part part) {
-  OperationState state(op->getLoc(), op->getName());
+  SmallVector<Value> operands;
   for (Value operand : op->getOperands())
-    state.operands.push_back(get(operand, part));
-  state.addTypes(typeOf(cast<RankedTensorType>(op->getResult(0).getType()),
-                        isa<nv::FoldOp>(op) ? Part{part.slot, -1} : part));
-  state.addAttributes(op->getAttrs());
-  set(op->getResult(0), part, builder.create(state)->getResult(0));
+    operands.push_back(get(operand, part));
+  RankedTensorType type = typeOf(cast<RankedTensorType>(op->getResult(0).getType()),
+                                 isa<nv::FoldOp>(op) ? Part{part.slot, -1} : part);
+  set(op->getResult(0), part, cloneFor(builder, op, operands, type));
 }

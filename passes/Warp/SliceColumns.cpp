@@ -2,14 +2,13 @@
 //
 // In: roles that read tiles from tensor memory, work on them element by element, reduce them along the
 // columns and write them back, whole. A thread holds a whole row. Out: the same in slices of columns, of
-// at most `slice-registers` registers: each is computed, reduced into a partial result and written before
-// the next one.
+// at most 32 registers: each is computed, reduced into a partial result and written before the next one.
 //
 // What a slice ends in is a sink: a store to tensor memory, or a reduction. Sinks that share element-wise
 // code make one group, so that it is computed once; not those of which one needs the result of the other
-// (the exponentials of a row need its maximum). An extracted piece is a slice by itself. A tile that is read from tensor memory is read again for
-// each slice, which is free if only one group uses it. Else it stays in registers while such tiles take
-// at most `kept-registers`.
+// (the exponentials of a row need its maximum). An extracted piece is a slice by itself. A tile that is
+// read from tensor memory is read again for each slice, which is free if only one group uses it. Else it
+// stays in registers while such tiles take at most 128.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -18,6 +17,7 @@
 #include "dialects/NV/NV.h"
 #include "dialects/Warp/Warp.h"
 #include "passes/Warp/ColumnPieces.h"
+#include "tileloom/Analysis/Elementwise.h"
 #include "tileloom/Schedule/Engines.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -35,6 +35,10 @@ using namespace tileloom::warp;
 
 namespace {
 
+/// Registers of a thread that a slice of 32-bit elements takes (with 64, ptxas hoists the reads of all slices), and for tiles
+/// that are kept whole.
+constexpr int64_t sliceRegisters = 32, keptRegisters = 128;
+
 /// Sinks that are computed slice by slice together, and what they are computed from.
 struct Group {
   SmallVector<Operation *> sinks;
@@ -45,22 +49,6 @@ struct Group {
 
 Value valueOf(Operation *sink) { return sink->getOperand(0); }
 
-/// The token of the slot that a view is of; null if it is not known.
-Value tokenOf(Value view) {
-  while (isa_and_nonnull<nv::MemDescSliceOp, nv::MemDescTransOp, nv::MemDescReinterpretOp>(view.getDefiningOp()))
-    view = view.getDefiningOp()->getOperand(0);
-  auto slot = view.getDefiningOp<SlotOp>();
-  return slot ? slot.getToken() : Value();
-}
-
-ReleaseOp releaseOf(Value token) {
-  ReleaseOp release;
-  for (Operation *user : token.getUsers())
-    if (auto found = dyn_cast<ReleaseOp>(user))
-      release = found;
-  return release;
-}
-
 /// The operations after `first` and before `last`.
 auto between(Operation *first, Operation *last) {
   return llvm::make_range(std::next(first->getIterator()), last->getIterator());
@@ -68,8 +56,7 @@ auto between(Operation *first, Operation *last) {
 
 class Slicer {
 public:
-  Slicer(Block &block, int64_t threads, int64_t sliceRegisters, int64_t keptRegisters)
-      : block(block), threads(threads), sliceRegisters(sliceRegisters), keptRegisters(keptRegisters) {}
+  Slicer(Block &block, int64_t threads) : block(block), threads(threads) {}
 
   void run() {
     SmallVector<Operation *> sinks;
@@ -105,7 +92,7 @@ private:
       return;
     if (isa<nv::TmemLoadOp>(def))
       group.loads.insert(def);
-    else if (isElementwiseTile(def) && !group.steps.contains(def)) {
+    else if (isPureElementwise(def) && !group.steps.contains(def)) {
       for (Value operand : def->getOperands())
         collect(operand, group);
       group.steps.insert(def);
@@ -123,10 +110,8 @@ private:
       return;
     collect(valueOf(sink), single);
     if (auto reduce = dyn_cast<nv::ReduceOp>(sink)) {
-      // Where lanes share a row, each slice would shuffle; partial results of 16 bits would be rounded twice.
-      Type element = type.getElementType();
-      bool exact = element.isF32() || element.isInteger(32);
-      if (reduce.getDim() != 1 || single.loads.empty() || type.getDimSize(0) != threads || !exact)
+      // Where lanes share a row, each slice would shuffle.
+      if (reduce.getDim() != 1 || single.loads.empty() || type.getDimSize(0) != threads || !canCombineParts(reduce))
         return;
     }
     if (auto extract = dyn_cast<nv::ExtractOp>(sink)) {
@@ -297,14 +282,12 @@ private:
   }
 
   Block &block;
-  int64_t threads, sliceRegisters, keptRegisters;
+  int64_t threads;
   SmallVector<Group> groups;
   llvm::SetVector<Operation *> repeated; // comparisons of the groups so far
 };
 
 struct SliceColumns : tileloom::warp::impl::WarpSliceColumnsBase<SliceColumns> {
-  using WarpSliceColumnsBase::WarpSliceColumnsBase;
-
   void runOnOperation() override {
     getOperation()->walk([&](RoleOp role) {
       llvm::SetVector<Block *> blocks;
@@ -313,7 +296,7 @@ struct SliceColumns : tileloom::warp::impl::WarpSliceColumnsBase<SliceColumns> {
           blocks.insert(op->getBlock());
       });
       for (Block *block : blocks)
-        Slicer(*block, 32 * role.getWarps(), sliceRegisters, keptRegisters).run();
+        Slicer(*block, 32 * role.getWarps()).run();
     });
   }
 };

@@ -1,13 +1,13 @@
 //===- SliceResults.cpp - Results in slices of columns ------------------------------------===//
 //
 // In: roles that work on the sum of a product element by element, as whole tiles, before they store or
-// reduce it. Out: the same in slices of columns, each of at most `registers` registers of a thread. One
+// reduce it. Out: the same in slices of columns, each of at most 32 registers of a thread. One
 // tile after the other, a chain of operations needs registers for two whole tiles at every step: beside
 // an accumulator of 128 registers there is no room for its exponentials.
 //
 // Slices are computed where they are used. A store takes them put together (nv.concat), a choice of
 // registers; reductions combine those of the slices. What is read from memory stays whole, as it has to
-// be read before the stores. A store through pointers of more than `stored` elements of a thread becomes
+// be read before the stores. A store through pointers of more than 128 elements of a thread becomes
 // one for each slice: the elements go to other threads and arrive one in a register.
 //
 //===--------------------------------------------------------------------------------------===//
@@ -17,12 +17,12 @@
 #include "dialects/NV/NV.h"
 #include "dialects/Warp/Warp.h"
 #include "passes/Warp/ColumnPieces.h"
+#include "tileloom/Analysis/Elementwise.h"
 #include "tileloom/Schedule/Engines.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
-#include "mlir/IR/Matchers.h"
 
 #include <map>
 
@@ -39,13 +39,10 @@ namespace {
 
 /// Columns of an accumulator that lie side by side in the registers of a thread.
 constexpr int64_t columnUnit = 8;
-/// Elements of a thread that one store through pointers writes.
-constexpr int64_t storedAtOnce = 64;
-
-bool isElementwise(Operation *op) {
-  return op && OpTrait::hasElementwiseMappableTraits(op) && op->getNumResults() == 1 && isPure(op) &&
-         isa<RankedTensorType>(op->getResult(0).getType());
-}
+/// Registers of a thread that a slice of 32-bit elements takes.
+constexpr int64_t sliceRegisters = 32;
+/// Elements of a thread that one store through pointers writes, and how many are more than one store's.
+constexpr int64_t storedAtOnce = 64, storedWhole = 128;
 
 /// Whether a value is what a product left: its layout comes apart by columns.
 bool isSum(Value value) {
@@ -60,13 +57,12 @@ bool isSum(Value value) {
 /// Whether a value is computed from sums element by element, here or in a block around.
 bool isOfSum(Value value) {
   Operation *def = value.getDefiningOp();
-  return isSum(value) || ((isElementwise(def) || isa_and_nonnull<nv::ConcatOp>(def)) && llvm::any_of(def->getOperands(), isOfSum));
+  return isSum(value) || ((isPureElementwise(def) || isa_and_nonnull<nv::ConcatOp>(def)) && llvm::any_of(def->getOperands(), isOfSum));
 }
 
 class Slicer {
 public:
-  Slicer(Block &block, int64_t threads, int64_t registers, int64_t stored)
-      : block(block), threads(threads), registers(registers), stored(stored) {}
+  Slicer(Block &block, int64_t threads) : block(block), threads(threads) {}
 
   void run() {
     SmallVector<Operation *> sinks;
@@ -79,7 +75,7 @@ public:
       if (auto store = dyn_cast<nv::GlobalStoreOp>(op))
         split(store);
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-      if (op.use_empty() && (isElementwise(&op) || isa<nv::ExtractOp, nv::BroadcastOp>(op)))
+      if (op.use_empty() && (isPureElementwise(&op) || isa<nv::ExtractOp, nv::BroadcastOp>(op)))
         op.erase();
   }
 
@@ -102,7 +98,7 @@ private:
       return;
     if (auto extract = dyn_cast<nv::ExtractOp>(def))
       return collect(extract.getSource(), steps, sums);
-    if (!isElementwise(def))
+    if (!isPureElementwise(def))
       return;
     steps.insert(def);
     for (Value operand : def->getOperands())
@@ -111,7 +107,7 @@ private:
 
   /// Columns of a slice: 32-bit values of each sum, as that is what is computed with.
   int64_t columnsOf(RankedTensorType type, int64_t sums) const {
-    int64_t fit = registers * threads / (type.getDimSize(0) * sums) / columnUnit * columnUnit;
+    int64_t fit = sliceRegisters * threads / (type.getDimSize(0) * sums) / columnUnit * columnUnit;
     return std::clamp(fit, columnUnit, type.getDimSize(1));
   }
 
@@ -129,7 +125,7 @@ private:
       return;
     OpBuilder builder(sink);
     auto reduce = dyn_cast<nv::ReduceOp>(sink);
-    if (reduce && (!canCombine(reduce) || isNeededWhole(whole)))
+    if (reduce && (!canCombineParts(reduce) || isNeededWhole(whole)))
       return;
     SmallVector<Value> slices;
     for (int64_t column = 0; column < type.getDimSize(1); column += columns) {
@@ -165,14 +161,14 @@ private:
     return llvm::any_of(value.getUsers(), [&](Operation *user) {
       if (isa<StoreOp, nv::GlobalStoreOp, nv::ReduceOp>(user))
         return false;
-      bool step = user->getBlock() == &block && (isElementwise(user) || isa<nv::ExtractOp>(user));
+      bool step = user->getBlock() == &block && (isPureElementwise(user) || isa<nv::ExtractOp>(user));
       return !step || isNeededWhole(user->getResult(0));
     });
   }
 
   void split(nv::GlobalStoreOp store) {
     auto type = dyn_cast<RankedTensorType>(store.getValue().getType());
-    if (!type || type.getRank() != 2 || type.getNumElements() <= stored * threads || !isOfSum(store.getValue()))
+    if (!type || type.getRank() != 2 || type.getNumElements() <= storedWhole * threads || !isOfSum(store.getValue()))
       return;
     // A power of two: lanes along the columns divide it.
     int64_t columns = std::max<int64_t>(llvm::bit_floor(uint64_t(storedAtOnce * threads / type.getDimSize(0))), columnUnit);
@@ -184,12 +180,6 @@ private:
                                 of(builder, store.getOffset(), column, own), mask, store.getCacheAttr());
     }
     store.erase();
-  }
-
-  /// Partial results of 16 bits would be rounded twice.
-  static bool canCombine(nv::ReduceOp reduce) {
-    Type element = reduce.getSource().getType().getElementType();
-    return element.isF32() || element.isInteger(32);
   }
 
   /// Columns [column, column + columns) of a value; its last dimension counts columns.
@@ -211,11 +201,8 @@ private:
     Operation *def = value.getDefiningOp();
     Location loc = value.getLoc();
     int64_t rank = type.getRank(), columns = type.getShape().back();
-    SplatElementsAttr splat;
-    if (matchPattern(value, m_Constant(&splat)))
-      return arith::ConstantOp::create(builder, loc, splat.resizeSplat(type));
-    if (auto same = dyn_cast_or_null<nv::SplatOp>(def))
-      return nv::SplatOp::create(builder, loc, type, same.getValue());
+    if (Value splat = splatFor(builder, value, type))
+      return splat;
     if (auto index = dyn_cast_or_null<nv::IndexOp>(def)) {
       Value first = nv::IndexOp::create(builder, loc, type, index.getDim());
       if (static_cast<int64_t>(index.getDim()) != rank - 1 || column == 0)
@@ -243,13 +230,11 @@ private:
         first += own;
       }
     }
-    if (isElementwise(def) && def->getBlock() == &block && !isSum(value)) {
+    if (isPureElementwise(def) && def->getBlock() == &block && !isSum(value)) {
       SmallVector<Value> operands;
       for (Value operand : def->getOperands())
         operands.push_back(of(builder, operand, column, columns));
-      OperationState state(loc, def->getName(), operands, {Type(type)}, def->getAttrs());
-      state.propertiesAttr = def->getPropertiesAsAttribute();
-      return builder.create(state)->getResult(0);
+      return cloneFor(builder, def, operands, type);
     }
     if (type == value.getType())
       return value;
@@ -259,13 +244,11 @@ private:
   }
 
   Block &block;
-  int64_t threads, registers, stored;
+  int64_t threads;
   std::map<std::tuple<void *, int64_t, int64_t>, Value> known;
 };
 
 struct SliceResults : tileloom::warp::impl::WarpSliceResultsBase<SliceResults> {
-  using WarpSliceResultsBase::WarpSliceResultsBase;
-
   void runOnOperation() override {
     getOperation()->walk([&](RoleOp role) {
       llvm::SetVector<Block *> blocks;
@@ -274,7 +257,7 @@ struct SliceResults : tileloom::warp::impl::WarpSliceResultsBase<SliceResults> {
           blocks.insert(op->getBlock());
       });
       for (Block *block : blocks)
-        Slicer(*block, 32 * role.getWarps(), registers, stored).run();
+        Slicer(*block, 32 * role.getWarps()).run();
     });
   }
 };

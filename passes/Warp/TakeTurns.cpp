@@ -15,6 +15,7 @@
 #include "SkewExpansion.h"
 #include "dialects/Tile/Tile.h"
 #include "dialects/Warp/Warp.h"
+#include "tileloom/Analysis/Elementwise.h"
 #include "tileloom/Schedule/Engines.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -43,8 +44,7 @@ bool hasWork(scf::ForOp loop) {
   loop.getBody()->walk([&](Operation *op) {
     if (isa<nv::WgmmaOp>(op))
       products += schedule::costOf(op).busy;
-    else if (OpTrait::hasElementwiseMappableTraits(op) &&
-             isa<RankedTensorType>(op->getResult(0).getType()))
+    else if (isElementwise(op))
       work += schedule::costOf(op).busy;
   });
   return work > 0.25 * products;

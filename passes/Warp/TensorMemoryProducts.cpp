@@ -20,6 +20,7 @@
 #include "passes/Warp/Products.h"
 
 #include "passes/Warp/Projection.h"
+#include "tileloom/Analysis/Elementwise.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -83,10 +84,7 @@ static bool onlyFeeds(tile::DotOp dot, Value value, SmallVectorImpl<Operation *>
     Operation *user = use.getOwner();
     if (user == dot && use.get() == dot.getAcc() && use.get() != dot.getA())
       continue;
-    bool elementwise = OpTrait::hasElementwiseMappableTraits(user) && user->getNumResults() == 1 &&
-                       user->getBlock() == dot->getBlock() && isPure(user) &&
-                       user->getResult(0).getType() == dot.getType();
-    if (!elementwise)
+    if (!isPureElementwise(user) || user->getBlock() != dot->getBlock() || user->getResult(0).getType() != dot.getType())
       return false;
     if (llvm::is_contained(between, user))
       continue;
@@ -115,11 +113,41 @@ static CarriedSum carriedSum(tile::DotOp dot) {
   return sum;
 }
 
+/// An operand A that math computed, in tensor memory: its view, and the token that goes back to `free`.
+struct WrittenOperand {
+  Value view, token, free;
+};
+
+static WrittenOperand writeOperand(func::FuncOp function, const InRole &owner, const InRole &issuer, Value a) {
+  auto tile = cast<RankedTensorType>(a.getType());
+  SmallVector<Value> rings = storage(function, owner.loc, tile, Space::Tmem, 2);
+  nv::MemDescType type = memoryType(tile, nv::MemorySpace::Tmem);
+  auto [token, slot] = owner.take(rings[0], type);
+  owner.make<nv::TmemStoreOp>(a, slot);
+  owner.give(token, rings[1], ReleaseKind::Generic);
+  WrittenOperand operand;
+  std::tie(operand.token, operand.view) = issuer.take(rings[1], type);
+  operand.free = rings[0];
+  return operand;
+}
+
+/// What math changes in its turn of an iteration, in front of the product that adds to it.
+static void changeInPlace(tile::DotOp dot, CarriedSum &carried, const InRole &owner, Value free, Value ready, Value full) {
+  auto type = cast<RankedTensorType>(dot.getType());
+  owner.give(owner.make<AcquireOp>(full), free, ReleaseKind::Generic);
+  auto [held, slot] = owner.take(free, memoryType(type, nv::MemorySpace::Tmem));
+  auto value = owner.make<nv::TmemLoadOp>(Type(type), slot);
+  carried.carried().replaceAllUsesWith(value.getResult());
+  for (Operation *op : carried.between)
+    op->moveBefore(dot);
+  owner.make<nv::TmemStoreOp>(dot.getAcc(), slot);
+  owner.give(held, ready, ReleaseKind::Generic);
+}
+
 LogicalResult ProductLowering::lowerToTensorMemory(tile::DotOp dot) {
   OpBuilder builder(dot);
   Location loc = dot.getLoc();
-  StringAttr mma = roleOfUser(dot);
-  StringAttr math = builder.getStringAttr(mathRole);
+  InRole issuer{builder, loc, roleOfUser(dot)}, owner{builder, loc, builder.getStringAttr(mathRole)};
   auto a = cast<RankedTensorType>(dot.getA().getType());
   auto d = cast<RankedTensorType>(dot.getType());
   if (a.getDimSize(0) != 128 && a.getDimSize(0) != 64)
@@ -129,21 +157,11 @@ LogicalResult ProductLowering::lowerToTensorMemory(tile::DotOp dot) {
     return dot.emitOpError(
         "b: expected a tile in shared memory, found one computed in registers");
 
-  // Operand A.
   FailureOr<Value> left = memoryOf(builder, dot.getA());
-  Value operandToken, operandFree, view = succeeded(left) ? *left : Value();
-  if (failed(left)) {
-    SmallVector<Value> rings = storage(function, loc, a, Space::Tmem, 2);
-    nv::MemDescType type = memoryType(a, nv::MemorySpace::Tmem);
-    InRole writer{builder, loc, math};
-    auto [token, slot] = writer.take(rings[0], type);
-    writer.make<nv::TmemStoreOp>(dot.getA(), slot);
-    writer.give(token, rings[1], ReleaseKind::Generic);
-    std::tie(operandToken, view) = InRole{builder, loc, mma}.take(rings[1], type);
-    operandFree = rings[0];
-  }
+  WrittenOperand operand;
+  if (failed(left))
+    operand = writeOperand(function, owner, issuer, dot.getA());
 
-  // The sum.
   nv::MemDescType sum = memoryType(d, nv::MemorySpace::Tmem);
   CarriedSum carried = carriedSum(dot);
   scf::ForOp loop = carried.loop;
@@ -151,7 +169,6 @@ LogicalResult ProductLowering::lowerToTensorMemory(tile::DotOp dot) {
   bool written = inPlace || (loop ? !carried.init().getDefiningOp<ub::PoisonOp>() : bool(dot.getAcc()));
   SmallVector<Value> rings = storage(function, loc, d, Space::Tmem, written ? 3 : 2);
   Value free = rings[0], ready = written ? rings[1] : rings[0], full = rings.back();
-  InRole issuer{builder, loc, mma}, owner{builder, loc, math};
   if (loop)
     builder.setInsertionPoint(loop);
   if (written) {
@@ -163,23 +180,16 @@ LogicalResult ProductLowering::lowerToTensorMemory(tile::DotOp dot) {
   if (inPlace) {
     issuer.give(issuer.make<AcquireOp>(ready), full, ReleaseKind::Tcgen05);
     builder.setInsertionPoint(dot);
-    owner.give(owner.make<AcquireOp>(full), free, ReleaseKind::Generic);
-    auto [held, slot] = owner.take(free, sum);
-    auto value = owner.make<nv::TmemLoadOp>(Type(d), slot);
-    carried.carried().replaceAllUsesWith(value.getResult());
-    for (Operation *op : carried.between)
-      op->moveBefore(dot);
-    owner.make<nv::TmemStoreOp>(dot.getAcc(), slot);
-    owner.give(held, ready, ReleaseKind::Generic);
+    changeInPlace(dot, carried, owner, free, ready, full);
   }
   std::tie(token, target) = issuer.take(ready, sum);
   builder.setInsertionPoint(dot);
   Value accumulate = dot.getUseAcc();
   if (!accumulate)
     accumulate = arith::ConstantIntOp::create(builder, loc, dot.getAcc() ? 1 : 0, 1);
-  auto product = issuer.make<nv::Tcgen05MmaOp>(view, *right, target, accumulate, uint64_t(1));
-  if (operandToken)
-    issuer.give(operandToken, operandFree, ReleaseKind::Tcgen05);
+  auto product = issuer.make<nv::Tcgen05MmaOp>(succeeded(left) ? *left : operand.view, *right, target, accumulate, uint64_t(1));
+  if (operand.token)
+    issuer.give(operand.token, operand.free, ReleaseKind::Tcgen05);
   if (loop && !inPlace)
     builder.setInsertionPointAfter(loop);
   issuer.give(token, full, ReleaseKind::Tcgen05);

@@ -2,6 +2,7 @@
 
 #include "WorkClusters.h"
 
+#include "tileloom/Analysis/Elementwise.h"
 #include "tileloom/Schedule/Engines.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -48,8 +49,7 @@ void WorkClusters::addClusters(ArrayRef<Operation *> kept, nv::WgmmaWaitOp start
                                nv::WgmmaWaitOp retire, const RowPieces &pieces) {
   llvm::DenseMap<Operation *, Operation *> rootOf;
   auto isTile2 = [](Operation *op) {
-    return OpTrait::hasElementwiseMappableTraits(op) &&
-           cast<RankedTensorType>(op->getResult(0).getType()).getRank() == 2;
+    return isElementwise(op) && cast<RankedTensorType>(op->getResult(0).getType()).getRank() == 2;
   };
   for (Operation *op : llvm::reverse(sliced)) {
     Operation *user = op->hasOneUse() ? *op->user_begin() : nullptr;
