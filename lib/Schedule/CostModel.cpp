@@ -8,6 +8,7 @@
 
 #include "tileloom/Schedule/CostModel.h"
 
+#include "tileloom/Schedule/Engines.h"
 #include "tileloom/Schedule/Limits.h"
 #include "tileloom/Schedule/ScalarValues.h"
 #include "tileloom/Schedule/TileWork.h"
@@ -18,7 +19,6 @@
 #include "dialects/Tile/Tile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/StringExtras.h"
@@ -73,10 +73,6 @@ double elements(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor ? tensor.getNumElements() : 0;
 }
-double bytesOf(Type type) {
-  auto tensor = cast<RankedTensorType>(type);
-  return double(tensor.getNumElements()) * tensor.getElementTypeBitWidth() / 8;
-}
 
 class Walk {
 public:
@@ -110,7 +106,7 @@ public:
     if (takesTurns &&
         kernel.walk([&](tile::LoadOp load) { return checkTurns(load, result); }).wasInterrupted())
       return result;
-    if (!planStages(body, result) || !checkRegisters(result))
+    if (!planStages(result) || !checkRegisters(result))
       return result;
     Cost outside;
     double loops = 0;
@@ -164,10 +160,10 @@ private:
   }
 
   /// Shared memory left for the copies of innermost loops decides how many are in flight.
-  bool planStages(Block &body, Prediction &result) {
+  bool planStages(Prediction &result) {
     double fixed = 0, perStage = 0;
     kernel.walk([&](tile::LoadOp load) {
-      (load->getParentOfType<scf::ForOp>() ? perStage : fixed) += bytesOf(load.getType());
+      (isStreamed(load) ? perStage : fixed) += bytesOf(load.getType());
     });
     double staging = 0;
     kernel.walk([&](Operation *store) {
@@ -224,10 +220,9 @@ private:
     });
     // What a sum meets after its loop is in registers beside it.
     kernel.walk([&](tile::LoadOp load) {
-      bool inLoop = load->getParentOfType<scf::ForOp>() != nullptr;
       bool operand = llvm::any_of(
           load->getUsers(), [](Operation *user) { return isa<tile::DotOp, tile::TransOp>(user); });
-      if (!inLoop && !operand)
+      if (!isStreamed(load) && !operand)
         held += rows(load.getType().getDimSize(0)) * bytesOf(load.getType()) /
                 load.getType().getDimSize(0) / 4 / 128;
     });
@@ -264,19 +259,25 @@ private:
   void time(Block &block, Cost &outside, double &loops, Prediction &result) {
     for (Operation &op : block)
       if (auto loop = dyn_cast<scf::ForOp>(op)) {
-        Cost body;
-        double inner = 0;
-        time(*loop.getBody(), body, inner, result);
-        double trips = tripsOf(loop, evaluate);
-        if (body.dots > 0 || body.copies > 0)
-          loops += trips * (inner + iteration(body, trips, result));
-        else
-          outside.add(body, trips);
+        timeLoop(loop.getBody(), tripsOf(loop, evaluate), outside, loops, result);
+      } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+        timeLoop({loop.getBeforeBody(), loop.getAfterBody()}, unknownTrips, outside, loops, result);
       } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
         time(branch.getThenRegion().front(), outside, loops, result);
       } else {
         one(&op, outside);
       }
+  }
+
+  void timeLoop(ArrayRef<Block *> blocks, double trips, Cost &outside, double &loops, Prediction &result) {
+    Cost body;
+    double inner = 0;
+    for (Block *block : blocks)
+      time(*block, body, inner, result);
+    if (body.dots > 0 || body.copies > 0)
+      loops += trips * (inner + iteration(body, trips, result));
+    else
+      outside.add(body, trips);
   }
 
   /// Clocks of one iteration of a loop with copies or products.
@@ -354,7 +355,7 @@ private:
       double before = traffic.through();
       traffic.add(load, evaluate, rows.split, rows.fetch);
       lines += (traffic.through() - before) * rows.copy;
-      if (load->getParentOfType<scf::ForOp>())
+      if (isStreamed(load))
         leastRow = std::min(leastRow, rowBytes(load.getType()));
     } else if (isa<tile::StoreOp, tile::StoreReduceOp>(op)) {
       auto type = cast<RankedTensorType>(op->getOperand(0).getType());
@@ -370,19 +371,17 @@ private:
     } else if (auto scatter = dyn_cast<tile::ScatterOp>(op)) {
       cost.other += elements(scatter.getValue().getType()) / 32;
     } else if (op->getNumResults() == 1) {
-      // Exponentials and their like: 16 a clock. The rest: 128, but masks are split off the loops,
-      // and products with sums become one instruction: what is left of it measured as half.
+      // Masks are split off the loops, and products with sums become one instruction: what is left of arithmetic measured as
+      // half.
       double count = std::max(elements(op->getResult(0).getType()),
                               op->getNumOperands() ? elements(op->getOperand(0).getType()) : 0);
-      bool special = isa<math::ExpOp, math::Exp2Op, math::LogOp, math::Log2Op, math::TanhOp,
-                         math::RsqrtOp, math::SqrtOp, math::SinOp, math::CosOp>(op);
       bool moves = isa<tile::BroadcastOp, tile::ExpandDimsOp, tile::SplatOp, tile::TransOp,
                        tile::ReshapeOp, tile::IotaOp, nv::ConcatOp, nv::ExtractOp, arith::ConstantOp>(op);
       bool masks = isa<arith::SelectOp, arith::CmpIOp, arith::AndIOp, arith::OrIOp>(op);
       cost.other += moves || masks ? 0
-                                   : count / (special                   ? 16
-                                              : isa<tile::ReduceOp>(op) ? 128
-                                                                        : 256);
+                                   : count / (isSpecial(op)             ? specialLanes
+                                              : isa<tile::ReduceOp>(op) ? aluLanes
+                                                                        : 2 * aluLanes);
     }
   }
 

@@ -1,10 +1,6 @@
 //===- Engines.cpp - What operations cost, and on which unit ------------------------------===//
 //
-// Rates of sm_90 for each clock of an SM: dense products 2048 multiply-adds of 16-bit elements
-// (CUDA programming guide: 4 tensor cores of 512), arithmetic 128 lanes, comparisons, minima,
-// maxima and conversions 64, special functions 16, shuffles 32 (CUDA programming guide, throughput
-// of native arithmetic instructions, compute capability 9.0). Latencies are measured orders of
-// magnitude.
+// Latencies are measured orders of magnitude. The products of roles that are scheduled here are nv.wgmma, which only sm_90 has.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -12,6 +8,7 @@
 
 #include "dialects/NV/NV.h"
 #include "dialects/Warp/Warp.h"
+#include "tileloom/Schedule/CostModel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -21,8 +18,7 @@ using namespace mlir;
 using namespace tileloom;
 using namespace tileloom::schedule;
 
-static constexpr double multiplyAdds = 2048, aluLanes = 128, halfLanes = 64, specialLanes = 16,
-                        shuffleLanes = 32, tensorDrain = 60, shuffleLatency = 25, memoryBytes = 128;
+static constexpr double tensorDrain = 60, shuffleLatency = 25;
 
 static double elementsOf(Operation *op) {
   double elements = 0;
@@ -40,17 +36,25 @@ static OpCost productCost(nv::WgmmaOp op) {
   auto result = op.getResult().getType();
   auto b = op.getB().getType();
   double depth = b.getShape()[0], bits = tile::elementBits(b.getElementType());
-  double busy = static_cast<double>(result.getNumElements()) * depth * bits / 16 / multiplyAdds;
+  double busy = static_cast<double>(result.getNumElements()) * depth * bits / 16 / Machine().macsPerClock;
   return {Engine::Tensor, busy, busy + tensorDrain};
+}
+
+bool schedule::isSpecial(Operation *op) {
+  return isa<math::Exp2Op, math::ExpOp, math::Log2Op, math::LogOp, math::TanhOp, math::SinOp, math::CosOp, math::RsqrtOp,
+             math::SqrtOp, math::ErfOp, arith::DivFOp>(op);
+}
+
+double schedule::bytesOf(Type tile) {
+  auto type = cast<RankedTensorType>(tile);
+  return double(type.getNumElements()) * tile::elementBits(type.getElementType()) / 8;
 }
 
 OpCost schedule::costOf(Operation *op) {
   if (auto product = dyn_cast<nv::WgmmaOp>(op))
     return productCost(product);
   double elements = elementsOf(op);
-  if (isa<math::Exp2Op, math::ExpOp, math::Log2Op, math::LogOp, math::TanhOp, math::SinOp,
-          math::CosOp, math::RsqrtOp, math::SqrtOp, math::ErfOp, arith::DivFOp>(op) &&
-      elements)
+  if (isSpecial(op) && elements)
     return {Engine::Special, elements / specialLanes, elements / specialLanes + 30};
   if (auto reduce = dyn_cast<nv::ReduceOp>(op)) {
     double rate = reduce.getKind() == nv::ReduceKind::Add ? aluLanes : halfLanes;
@@ -59,7 +63,7 @@ OpCost schedule::costOf(Operation *op) {
   if (isa<nv::WarpAnyOp>(op))
     return {Engine::Lanes, elements / shuffleLanes, shuffleLatency};
   if (isa<nv::LocalLoadOp, nv::LocalStoreOp>(op))
-    return {Engine::Memory, elements * 2 / memoryBytes, elements * 2 / memoryBytes + 30};
+    return {Engine::Memory, elements * 2 / sharedMemoryBytes, elements * 2 / sharedMemoryBytes + 30};
   if (isa<warp::AcquireOp>(op))
     return {Engine::Memory, 10, 20};
   if (auto branch = dyn_cast<scf::IfOp>(op)) { // the longer way; a guarded one is rarely taken

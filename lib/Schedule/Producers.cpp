@@ -6,6 +6,7 @@
 
 #include "tileloom/Schedule/Producers.h"
 
+#include "tileloom/Schedule/CostModel.h"
 #include "tileloom/Schedule/Engines.h"
 #include "tileloom/Schedule/Limits.h"
 
@@ -16,7 +17,6 @@ using namespace mlir;
 using namespace tileloom;
 using namespace tileloom::schedule;
 
-static constexpr double multiplyAdds = 2048, memoryBytes = 128;
 /// Fitted to 20 products on an H200 (docs/notes/upper-half.md): the share of the shorter of
 /// products and work that is not hidden behind the other one, by one warpgroup and by several; what
 /// one warpgroup takes more than its unit does; clocks of an iteration for fences, barriers and
@@ -26,16 +26,11 @@ static constexpr double aloneOverlap = 0.6, sharedOverlap = 0.5, oneGroup = 1.2,
 /// What ptxas needs beside the sum of one product in the registers of the launch (C7602).
 static constexpr int64_t productRegisters = 16;
 
-static double bytesOf(Value tile) {
-  auto type = cast<RankedTensorType>(tile.getType());
-  return double(type.getNumElements()) * tile::elementBits(type.getElementType()) / 8;
-}
-
-static double productClocks(tile::DotOp dot) {
+static double productClocks(tile::DotOp dot, const Machine &machine) {
   auto a = cast<RankedTensorType>(dot.getA().getType());
   auto d = cast<RankedTensorType>(dot.getType());
   return double(d.getNumElements()) * a.getDimSize(1) * tile::elementBits(a.getElementType()) / 16 /
-         multiplyAdds;
+         machine.macsPerClock;
 }
 
 /// Clocks of the busiest unit for operations on tiles.
@@ -61,7 +56,7 @@ struct Computation {
       return false;
     if (isa<tile::LoadOp>(def)) {
       if (copies.insert(def))
-        bytes += bytesOf(value);
+        bytes += bytesOf(value.getType());
       return true;
     }
     if (operations.contains(def))
@@ -90,7 +85,7 @@ struct Computation {
 } // namespace
 
 ProducerCost schedule::producerCost(tile::DotOp dot, Value source, bool isB, int64_t replicas,
-                                    bool takesTurns) {
+                                    bool takesTurns, const Machine &machine) {
   Block *body = dot->getBlock();
   Computation own(body);
   own.add(source);
@@ -100,7 +95,7 @@ ProducerCost schedule::producerCost(tile::DotOp dot, Value source, bool isB, int
   double products = 0;
   for (Operation &op : *body)
     if (auto other = dyn_cast<tile::DotOp>(op))
-      products += productClocks(other);
+      products += productClocks(other, machine);
     else if (!isa<tile::LoadOp, tile::TransOp>(op))
       (own.isOnly(&op) ? only : others).push_back(&op);
 
@@ -111,9 +106,9 @@ ProducerCost schedule::producerCost(tile::DotOp dot, Value source, bool isB, int
     return std::max(products, work) + overlap * std::min(products, work);
   };
   // B is written for each replica, A stays in registers; both are read from the copies.
-  double bytes = own.bytes + (isB ? bytesOf(source) : 0);
-  double together = (moved + bytes / memoryBytes) * (isB ? replicas : 1);
-  double ahead = whole + (own.bytes + bytesOf(source)) / memoryBytes;
+  double bytes = own.bytes + (isB ? bytesOf(source.getType()) : 0);
+  double together = (moved + bytes / sharedMemoryBytes) * (isB ? replicas : 1);
+  double ahead = whole + (own.bytes + bytesOf(source.getType())) / sharedMemoryBytes;
 
   ProducerCost cost;
   cost.together = iteration(rest + together) + (isB ? writtenHandOver : readHandOver);
@@ -121,10 +116,10 @@ ProducerCost schedule::producerCost(tile::DotOp dot, Value source, bool isB, int
 
   auto sum = cast<RankedTensorType>(dot.getType());
   int64_t held = sum.getNumElements() / (128 * replicas) * (takesTurns ? replicas : 1);
-  double stage = bytesOf(source);
+  double stage = bytesOf(source.getType());
   dot->getParentOfType<func::FuncOp>().walk([&](tile::LoadOp load) {
     if (load->getBlock() == body)
-      stage += bytesOf(load);
+      stage += bytesOf(load.getType());
   });
   cost.possible = llvm::all_of(own.fromCopies, [&](Operation *op) { return own.isOnly(op); }) &&
                   isa<scf::ForOp, scf::WhileOp>(body->getParentOp());

@@ -13,7 +13,7 @@ double tripsOf(scf::ForOp loop, ScalarValues &evaluate) {
   std::optional<double> upper = evaluate(loop.getUpperBound());
   std::optional<double> step = evaluate(loop.getStep());
   if (!lower || !upper || !step || *step <= 0)
-    return 8;
+    return unknownTrips;
   return std::max(0.0, std::ceil((*upper - *lower) / *step));
 }
 
@@ -86,6 +86,10 @@ void Traffic::add(Operation *op, ScalarValues &evaluate, bool splits, double spr
       total *= trips;
       box.distinct *= own;
       box.tile *= own;
+    } else if (isa<scf::WhileOp>(parent)) { // each time another box
+      total *= unknownTrips;
+      box.distinct *= unknownTrips;
+      box.tile *= unknownTrips;
     } else if (auto tiles = dyn_cast<tile::ForEachTileOp>(parent)) {
       auto indices = tiles.getBody().getArguments();
       for (auto [index, extent] : llvm::zip(indices, tiles.getExtents())) {
@@ -111,8 +115,9 @@ void Traffic::add(Operation *op, ScalarValues &evaluate, bool splits, double spr
   }
   if (load) {
     all += total;
-    if (auto loop = op->getParentOfType<scf::ForOp>())
-      perTile += bytes * tripsOf(loop, evaluate);
+    auto loop = op->getParentOfType<scf::ForOp>();
+    if (isStreamed(op))
+      perTile += bytes * (loop ? tripsOf(loop, evaluate) : unknownTrips);
   }
   boxes.push_back(box);
 }
@@ -189,18 +194,18 @@ double Traffic::workingSet(const Order &order) const {
 }
 
 Keep Traffic::keep(const Order &order) const {
-  // Streams of 17 to 235 MB gained 3 to 15 %, longer and shorter ones nothing; rows that split
+  // Streams of 17 to 235 MB gained 3 to 15 % (H200), longer and shorter ones nothing; rows that split
   // lines lost up to 13 %, as the second half is then read twice. With two lines of a row at a time those of 71 and 129 MB gained
-  // 6 and 8 %, shorter ones lost up to 3 %.
-  constexpr double most = 300e6;
+  // 6 and 8 %, shorter ones lost up to 3 %. All as multiples of what tiles find again in L2, 32 MB there.
+  double most = 9.375 * order.cacheBytes;
   auto any = [&](auto which) { return llvm::any_of(boxes, [&](const Box &box) { return box.load && which(box); }); };
   if (any([](const Box &box) { return box.halves; }))
     return Keep::None;
-  double least = any([](const Box &box) { return box.splits; }) ? 60e6 : 12e6;
+  double least = any([](const Box &box) { return box.splits; }) ? 1.875 : 0.375;
   double byRow = distinctOf(true, false), byColumn = distinctOf(false, true);
   double together = std::clamp(order.together, 1.0, std::max(order.rows, 1.0));
   auto pays = [&](double kept, double streamed) {
-    return kept > 0 && streamed >= 8 * kept && streamed >= least && streamed <= most;
+    return kept > 0 && streamed >= 8 * kept && streamed >= least * order.cacheBytes && streamed <= most;
   };
   if (order.rows <= together && pays(byRow, byColumn))
     return Keep::Rows;

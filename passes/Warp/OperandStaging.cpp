@@ -16,6 +16,7 @@
 
 #include "passes/Warp/Projection.h"
 #include "passes/Warp/WrittenMemory.h"
+#include "tileloom/Schedule/CostModel.h"
 #include "tileloom/Schedule/Producers.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -108,8 +109,8 @@ bool followsFromMemory(Value value, const WrittenMemory &written, bool copies = 
 
 class OperandStager {
 public:
-  OperandStager(func::FuncOp function, bool tensorMemory)
-      : function(function), written(function), tensorMemory(tensorMemory) {
+  OperandStager(func::FuncOp function, const schedule::Machine &machine)
+      : function(function), written(function), machine(machine) {
     if (auto schedule = function->getAttrOfType<tile::ScheduleAttr>(tile::scheduleAttrName)) {
       replicas = schedule.integer("replicas").value_or(1);
       takesTurns = schedule.word("use") == StringRef("pingpong");
@@ -158,8 +159,8 @@ private:
   bool worthRole(tile::DotOp dot, Value source, bool isB) const {
     if (wanted == mathRole || !followsFromMemory(source, written, /*copies=*/true))
       return false;
-    auto cost = schedule::producerCost(dot, source, isB, replicas, takesTurns);
-    return wanted == gatherRole ? cost.possible : !tensorMemory && cost.wantsRole();
+    auto cost = schedule::producerCost(dot, source, isB, replicas, takesTurns, machine);
+    return wanted == gatherRole ? cost.possible : !machine.tensorMemory && cost.wantsRole();
   }
 
   static Value transposed(Value value) {
@@ -185,7 +186,8 @@ private:
 
   func::FuncOp function;
   WrittenMemory written;
-  bool tensorMemory, takesTurns = false;
+  const schedule::Machine &machine;
+  bool takesTurns = false;
   int64_t replicas = 1;
   StringRef wanted = "auto";
   llvm::DenseMap<Value, Value> staged;
@@ -194,6 +196,6 @@ private:
 
 } // namespace
 
-bool tileloom::stageOperands(func::FuncOp function, bool tensorMemory) {
-  return OperandStager(function, tensorMemory).run();
+bool tileloom::stageOperands(func::FuncOp function, const schedule::Machine &machine) {
+  return OperandStager(function, machine).run();
 }

@@ -12,6 +12,10 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+namespace tileloom::schedule {
+struct Machine;
+}
+
 namespace tileloom {
 
 /// Whether the tensor core takes products of this shape from shared memory (wgmma, tcgen05).
@@ -23,7 +27,7 @@ bool isStack(mlir::Operation *op);
 
 /// Puts tile.to_shared, in their roles, where operands need it. Gives whether the gather role has
 /// any of them.
-bool stageOperands(mlir::func::FuncOp function, bool tensorMemory);
+bool stageOperands(mlir::func::FuncOp function, const schedule::Machine &machine);
 
 } // namespace tileloom
 

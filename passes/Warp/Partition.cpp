@@ -26,7 +26,7 @@
 #include "dialects/Warp/Warp.h"
 #include "passes/Warp/OperandStaging.h"
 #include "passes/Warp/Projection.h"
-#include "tileloom/Schedule/Limits.h"
+#include "tileloom/Schedule/CostModel.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -50,7 +50,7 @@ bool drawsScalar(Operation *op) {
          atomic.getOrder() == tile::MemOrder::Relaxed && atomic.getScope() == tile::MemScope::Gpu;
 }
 
-LogicalResult partition(func::FuncOp function, bool tensorMemory) {
+LogicalResult partition(func::FuncOp function, const schedule::Machine &machine) {
   auto schedule = function->getAttrOfType<tile::ScheduleAttr>(tile::scheduleAttrName);
   StringRef specialize = schedule ? schedule.word("specialize").value_or("auto") : "auto";
   SmallVector<tile::DotOp> dots;
@@ -72,13 +72,13 @@ LogicalResult partition(func::FuncOp function, bool tensorMemory) {
   if (keeps && !(copies && tiles))
     return function.emitOpError("schedule: keep expected a loop over tiles that loads through "
                                 "descriptors, found none");
-  bool fit = llvm::all_of(dots, [&](tile::DotOp dot) { return fitsTensorCore(dot, tensorMemory); });
+  bool fit = llvm::all_of(dots, [&](tile::DotOp dot) { return fitsTensorCore(dot, machine.tensorMemory); });
   bool roles = copies || (!dots.empty() && fit);
 
   Builder builder(function.getContext());
   SmallVector<Attribute> names;
   auto name = [&](StringRef role) { return builder.getStringAttr(role); };
-  bool gathers = roles && stageOperands(function, tensorMemory);
+  bool gathers = roles && stageOperands(function, machine);
   if (!gathers && schedule && schedule.word("operands") == gatherRole)
     return function.emitOpError(
         "schedule: operands = \"gather\" expected an operand of a product that "
@@ -89,7 +89,7 @@ LogicalResult partition(func::FuncOp function, bool tensorMemory) {
       names.push_back(name(loadRole));
     if (gathers)
       names.push_back(name(gatherRole));
-    if (tensorMemory && !dots.empty())
+    if (machine.tensorMemory && !dots.empty())
       names.push_back(name(mmaRole));
   } else {
     names.push_back(name(mainRole));
@@ -99,7 +99,7 @@ LogicalResult partition(func::FuncOp function, bool tensorMemory) {
     if (isa<tile::LoadOp>(op) || (copies && drawsScalar(op)))
       op->setAttr(warp::inAttrName, name(loadRole));
     else if (isa<tile::DotOp>(op))
-      op->setAttr(warp::inAttrName, name(!roles ? mainRole : tensorMemory ? mmaRole : mathRole));
+      op->setAttr(warp::inAttrName, name(!roles ? mainRole : machine.tensorMemory ? mmaRole : mathRole));
     else if (isa<tile::StoreOp, tile::StoreReduceOp, tile::ScatterOp, tile::AtomicOp, tile::LastArrivalOp, nv::StorePartialOp>(op))
       op->setAttr(warp::inAttrName, name(roles ? mathRole : mainRole));
   });
@@ -110,9 +110,9 @@ struct Partition : tileloom::warp::impl::WarpPartitionBase<Partition> {
   using WarpPartitionBase::WarpPartitionBase;
 
   void runOnOperation() override {
+    auto machine = schedule::Machine::of(chip);
     getOperation()->walk([&](func::FuncOp function) {
-      if (function->hasAttr(tile::kernelAttrName) && !isAlreadySplit(function) &&
-          failed(partition(function, tileloom::schedule::hasTensorMemory(chip))))
+      if (function->hasAttr(tile::kernelAttrName) && !isAlreadySplit(function) && failed(partition(function, machine)))
         signalPassFailure();
     });
   }

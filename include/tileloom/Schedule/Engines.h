@@ -15,6 +15,17 @@ namespace tileloom::schedule {
 enum class Engine { Tensor, Special, Alu, Lanes, Memory, None };
 inline constexpr unsigned engineCount = 6;
 
+/// What the units do in each clock of an SM, on sm_90 and sm_100 alike: elements of arithmetic; of comparisons, minima, maxima
+/// and conversions; of special functions; of shuffles; bytes of shared memory. (CUDA programming guide, throughput of native
+/// arithmetic instructions, compute capabilities 9.0 and 10.0.) Products: Machine.
+inline constexpr double aluLanes = 128, halfLanes = 64, specialLanes = 16, shuffleLanes = 32, sharedMemoryBytes = 128;
+
+/// Whether the special unit computes it: exponentials and their like, quotients.
+bool isSpecial(mlir::Operation *op);
+
+/// Bytes of a tile.
+double bytesOf(mlir::Type tile);
+
 /// In clocks. `busy`: how long the unit is taken; `latency`: until the result can be used.
 struct OpCost {
   Engine engine = Engine::None;

@@ -12,6 +12,8 @@
 
 namespace tileloom::schedule {
 
+struct Machine;
+
 /// Clocks of an iteration of the loop around a product: with the operand computed by the role that
 /// multiplies, and by a role of its own. That is possible in a loop where nothing else needs what
 /// is computed; `fits`: and registers and shared memory are there.
@@ -27,7 +29,7 @@ struct ProducerCost {
 /// Hopper: the role that multiplies is that of `replicas` warpgroups, which compute all of B each
 /// and their own rows of A.
 ProducerCost producerCost(tile::DotOp dot, mlir::Value source, bool isB, int64_t replicas,
-                          bool takesTurns);
+                          bool takesTurns, const Machine &machine);
 
 } // namespace tileloom::schedule
 

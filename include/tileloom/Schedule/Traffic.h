@@ -19,8 +19,16 @@ namespace tileloom::schedule {
 /// What should stay in L2 (the schedule's `keep`).
 enum class Keep { None, Rows, Columns };
 
-/// How often a loop runs; 8 where that is not known.
+/// How often a loop runs, if that is not known: as it is of every scf.while.
+inline constexpr double unknownTrips = 8;
+
+/// How often a loop runs, as far as it is known.
 double tripsOf(mlir::scf::ForOp loop, ScalarValues &evaluate);
+
+/// Whether a tile is loaded again and again while the CTA has one tile of the loop over tiles.
+inline bool isStreamed(mlir::Operation *load) {
+  return load->getParentOfType<mlir::scf::ForOp>() || load->getParentOfType<mlir::scf::WhileOp>();
+}
 
 /// Tiles of one section, rows x all columns, run row by row within a column; `processors` at once.
 /// What belongs to a row (column) of tiles is read from DRAM again when what is read in between
