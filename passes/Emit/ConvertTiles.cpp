@@ -44,6 +44,7 @@ struct ConvertTilesPass : tileloom::emit::impl::ConvertTilesBase<ConvertTilesPas
     TileTypeConverter converter(context);
     RewritePatternSet patterns(context);
     populateElementwisePatterns(converter, patterns);
+    populateSplatPatterns(converter, patterns);
     populateShapePatterns(converter, patterns);
     populateReducePatterns(converter, patterns);
     populatePartialPatterns(converter, patterns);

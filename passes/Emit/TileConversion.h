@@ -191,6 +191,7 @@ void callIntrinsic(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef
                    mlir::ValueRange operands);
 
 void populateElementwisePatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
+void populateSplatPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateShapePatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateReducePatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populatePartialPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);

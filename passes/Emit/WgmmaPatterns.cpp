@@ -45,104 +45,124 @@ SmallVector<Value> asRegisters(OpBuilder &builder, Location loc, ValueRange valu
   return registers;
 }
 
+/// The descriptor of an operand in shared memory.
+FailureOr<layout::OperandDescriptor> fieldsOf(nv::WgmmaOp op, StringRef operand, nv::MemDescType type, bool transpose) {
+  auto shared = sharedLayout(type);
+  if (!shared)
+    return op.emitOpError(operand) << ": " << llvm::toString(shared.takeError());
+  auto fields = layout::OperandDescriptor::get(transpose ? shared->transposed() : *shared, layout::MmaTarget::Sm90);
+  if (!fields)
+    return op.emitOpError(operand) << ": " << llvm::toString(fields.takeError());
+  return *fields;
+}
+
+/// Operand A: in shared memory, or in registers.
+class OperandA {
+public:
+  OperandA(OpBuilder &builder, nv::WgmmaOp op, std::optional<layout::OperandDescriptor> fields, ValueRange values, int64_t steps)
+      : builder(builder), op(op), fields(fields), values(values), steps(steps) {
+    if (fields)
+      descriptors.emplace(builder, op, *fields, values.front());
+  }
+
+  bool isTransposed() const { return fields && fields->isTransposed(); }
+
+  /// What the instruction for step `step` of block `block` takes of it.
+  FailureOr<SmallVector<Value>> at(int64_t block, int64_t step) {
+    if (!descriptors) {
+      SmallVector<Value> registers(values.slice((block * steps + step) * 4, 4));
+      for (Value &value : registers)
+        if (!value.getType().isInteger(32))
+          value = LLVM::BitcastOp::create(builder, op.getLoc(), builder.getI32Type(), value);
+      return registers;
+    }
+    auto rows = fields->mnOffsetBytes(64 * block);
+    auto columns = fields->stepBytes(step);
+    if (!rows || !columns)
+      return op.emitOpError("a: ") << llvm::toString(rows ? columns.takeError() : rows.takeError());
+    return SmallVector<Value>{descriptors->at(*rows + *columns)};
+  }
+
+private:
+  OpBuilder &builder;
+  nv::WgmmaOp op;
+  std::optional<layout::OperandDescriptor> fields;
+  std::optional<OperandDescriptors> descriptors;
+  ValueRange values;
+  int64_t steps;
+};
+
 struct WgmmaPattern : OpConversionPattern<nv::WgmmaOp> {
-  WgmmaPattern(TileTypeConverter &converter, MLIRContext *context)
-      : OpConversionPattern(converter, context), converter(converter) {}
+  using OpConversionPattern::OpConversionPattern;
 
   LogicalResult matchAndRewrite(nv::WgmmaOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     auto result = cast<RankedTensorType>(op.getResult().getType());
-    auto bLayout = sharedLayout(op.getB().getType());
-    if (!bLayout)
-      return op.emitOpError("b: ") << llvm::toString(bLayout.takeError());
-    auto bFields = layout::OperandDescriptor::get(bLayout->transposed(), layout::MmaTarget::Sm90);
-    if (!bFields)
-      return op.emitOpError("b: ") << llvm::toString(bFields.takeError());
+    auto bFields = fieldsOf(op, "b", op.getB().getType(), /*transpose=*/true);
+    if (failed(bFields))
+      return failure();
     std::optional<layout::OperandDescriptor> aFields;
     Type aElement = getElementTypeOrSelf(op.getA().getType());
     if (auto memdesc = dyn_cast<nv::MemDescType>(op.getA().getType())) {
       aElement = memdesc.getElementType();
-      auto aLayout = sharedLayout(memdesc);
-      if (!aLayout)
-        return op.emitOpError("a: ") << llvm::toString(aLayout.takeError());
-      auto fields = layout::OperandDescriptor::get(*aLayout, layout::MmaTarget::Sm90);
-      if (!fields)
-        return op.emitOpError("a: ") << llvm::toString(fields.takeError());
+      auto fields = fieldsOf(op, "a", memdesc, /*transpose=*/false);
+      if (failed(fields))
+        return failure();
       aFields = *fields;
     }
     auto aType = matrixType(aElement), bType = matrixType(op.getB().getType().getElementType());
     if (!aType || !bType)
       return op.emitOpError("element types: expected f16, bf16, f32 (tf32), f8 or i8, found ")
              << aElement << " and " << op.getB().getType().getElementType();
-
-    int64_t k = 256 / tile::elementBits(aElement), n = result.getDimSize(1);
-    int64_t steps = op.getB().getType().getShape()[0] / k, blocks = result.getDimSize(0) / 64;
-    // Sums of 16 bits are two to a register.
-    Type registerType = result.getElementType().isF16() ? rewriter.getI32Type() : result.getElementType();
-    SmallVector<Value> accumulators = asRegisters(rewriter, loc, adaptor.getC());
-    unsigned perBlock = result.getElementType().isF16() ? n / 4 : n / 2;
     bool transposed = bFields->isTransposed() || (aFields && aFields->isTransposed());
     if (transposed && tile::elementBits(aElement) != 16)
       return op.emitOpError(bFields->isTransposed() ? "b" : "a")
              << ": expected K last in memory for elements of " << tile::elementBits(aElement)
              << " bits";
 
+    int64_t k = 256 / tile::elementBits(aElement), n = result.getDimSize(1);
+    int64_t steps = op.getB().getType().getShape()[0] / k, blocks = result.getDimSize(0) / 64;
+    // Sums of 16 bits are two to a register.
+    bool halves = result.getElementType().isF16();
+    unsigned perBlock = halves ? n / 4 : n / 2;
+    SmallVector<Type> types(perBlock, halves ? rewriter.getI32Type() : result.getElementType());
+    SmallVector<Value> accumulators = asRegisters(rewriter, loc, adaptor.getC()), results;
+
     NVVM::WgmmaFenceAlignedOp::create(rewriter, loc);
     OperandDescriptors b(rewriter, op, *bFields, adaptor.getB().front());
-    std::optional<OperandDescriptors> a;
-    if (aFields)
-      a.emplace(rewriter, op, *aFields, adaptor.getA().front());
-    SmallVector<Value> results;
+    OperandA a(rewriter, op, aFields, adaptor.getA(), steps);
     for (int64_t block = 0; block < blocks; ++block) {
       SmallVector<Value> acc;
       if (!accumulators.empty())
         acc.assign(accumulators.begin() + block * perBlock,
                    accumulators.begin() + (block + 1) * perBlock);
       for (int64_t step = 0; step < steps; ++step) {
-        SmallVector<Value> aValues;
-        if (a) {
-          auto rows = aFields->mnOffsetBytes(64 * block);
-          auto columns = aFields->stepBytes(step);
-          if (!rows || !columns)
-            return op.emitOpError("a: ")
-                   << llvm::toString(rows ? columns.takeError() : rows.takeError());
-          aValues.push_back(a->at(*rows + *columns));
-        } else {
-          for (Value value : adaptor.getA().slice((block * steps + step) * 4, 4))
-            aValues.push_back(
-                value.getType().isInteger(32)
-                    ? value
-                    : LLVM::BitcastOp::create(rewriter, loc, rewriter.getI32Type(), value)
-                          .getResult());
-        }
+        FailureOr<SmallVector<Value>> aValues = a.at(block, step);
+        if (failed(aValues))
+          return failure();
         auto advance = bFields->stepBytes(step);
         if (!advance)
           return op.emitOpError("b: ") << llvm::toString(advance.takeError());
         Value scale = step == 0 && op.getUseC() ? adaptor.getUseC().front() : Value();
-        SmallVector<Type> types(perBlock, registerType);
         auto product = ptx::WgmmaOp::create(
-            rewriter, loc, types, acc, aValues, b.at(*advance), scale, n, k, *aType, *bType,
-            result.getElementType(), aFields && aFields->isTransposed(), bFields->isTransposed(),
-            op.getSatfinite());
+            rewriter, loc, types, acc, *aValues, b.at(*advance), scale, n, k, *aType, *bType,
+            result.getElementType(), a.isTransposed(), bFields->isTransposed(), op.getSatfinite());
         acc.assign(product.getResults().begin(), product.getResults().end());
       }
       results.append(acc);
     }
     NVVM::WgmmaGroupSyncAlignedOp::create(rewriter, loc);
-    if (result.getElementType().isF16())
+    if (halves)
       for (Value &value : results)
         value = LLVM::BitcastOp::create(rewriter, loc, valueType(result.getElementType(), 2), value);
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
     return success();
   }
-
-  TileTypeConverter &converter;
 };
 
 struct WgmmaWaitPattern : OpConversionPattern<nv::WgmmaWaitOp> {
-  WgmmaWaitPattern(TileTypeConverter &converter, MLIRContext *context)
-      : OpConversionPattern(converter, context) {}
+  using OpConversionPattern::OpConversionPattern;
 
   LogicalResult matchAndRewrite(nv::WgmmaWaitOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
@@ -182,8 +202,7 @@ struct WgmmaWaitPattern : OpConversionPattern<nv::WgmmaWaitOp> {
 
 /// nv.keep: an assembly call without text, whose results are its operands.
 struct KeepPattern : OpConversionPattern<nv::KeepOp> {
-  KeepPattern(TileTypeConverter &converter, MLIRContext *context)
-      : OpConversionPattern(converter, context) {}
+  using OpConversionPattern::OpConversionPattern;
 
   LogicalResult matchAndRewrite(nv::KeepOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
