@@ -30,6 +30,50 @@ static bool mayAlternate(Operation *op) {
   return false;
 }
 
+/// Pairs of storages, the smaller number first.
+using Pairs = std::set<std::pair<int32_t, int32_t>>;
+
+/// Lists the storages of a program; gives the number of the storage of each of its slots.
+static std::vector<int32_t> listStorages(const RingProgram &program, ArrayRef<Operation *> roles, Lifetimes &lifetimes) {
+  std::vector<int32_t> groups(program.slots + roles.size() * program.mostReplicas, -1);
+  for (const BufferInfo &buffer : program.buffers) {
+    for (int32_t slot = 0; slot < buffer.depth * buffer.instances; ++slot)
+      groups[buffer.firstStorage + slot] = lifetimes.storages.size();
+    lifetimes.storages.push_back(buffer.value.getDefiningOp());
+  }
+  for (size_t number = 0; number < roles.size(); ++number) {
+    for (int32_t replica = 0; replica < program.mostReplicas; ++replica)
+      groups[program.storageOf(number, replica, 0)] = lifetimes.storages.size();
+    lifetimes.storages.push_back(roles[number]);
+  }
+  return groups;
+}
+
+/// Pairs that no trace need show: shared with tensor memory, and what traces do not show in full.
+static Pairs overlapsInAnyCase(ArrayRef<Operation *> storages, ArrayRef<Operation *> scratchUsers) {
+  Pairs overlaps;
+  int64_t count = storages.size();
+  for (int64_t second = 0; second < count; ++second)
+    for (int64_t first = 0; first < second; ++first)
+      if (inTensorMemory(storages[first]) != inTensorMemory(storages[second]))
+        overlaps.insert({first, second});
+  for (int64_t number = 0; number < count; ++number) {
+    SmallVector<Operation *> users;
+    if (auto buffer = dyn_cast<warp::BufferOp>(storages[number]))
+      for (Operation *ring : buffer.getBuffer().getUsers())
+        llvm::append_range(users, ring->getUsers());
+    for (Operation *op : scratchUsers)
+      if (op->getParentOfType<warp::RoleOp>() == storages[number])
+        users.push_back(op);
+    if (llvm::none_of(users, mayAlternate))
+      continue;
+    for (int64_t other = 0; other < count; ++other)
+      if (other != number)
+        overlaps.insert({std::min(number, other), std::max(number, other)});
+  }
+  return overlaps;
+}
+
 Lifetimes tileloom::findLifetimes(warp::SpecializeOp specialize,
                                   ArrayRef<Operation *> scratchUsers) {
   Lifetimes lifetimes;
@@ -49,43 +93,12 @@ Lifetimes tileloom::findLifetimes(warp::SpecializeOp specialize,
     if (leaf.kind != Leaf::Argument && leaf.candidates.size() > 1)
       return lifetimes;
 
-  std::vector<int32_t> groups(program->slots + roles.size() * program->mostReplicas, -1);
-  for (const BufferInfo &buffer : program->buffers) {
-    for (int32_t slot = 0; slot < buffer.depth * buffer.instances; ++slot)
-      groups[buffer.firstStorage + slot] = lifetimes.storages.size();
-    lifetimes.storages.push_back(buffer.value.getDefiningOp());
-  }
-  for (size_t number = 0; number < roles.size(); ++number) {
-    for (int32_t replica = 0; replica < program->mostReplicas; ++replica)
-      groups[program->storageOf(number, replica, 0)] = lifetimes.storages.size();
-    lifetimes.storages.push_back(roles[number]);
-  }
-
+  std::vector<int32_t> groups = listStorages(*program, roles, lifetimes);
   std::vector<bool> tensorMemory;
   for (Operation *storage : lifetimes.storages)
     tensorMemory.push_back(inTensorMemory(storage));
-  std::set<std::pair<int32_t, int32_t>> overlaps;
+  Pairs overlaps = overlapsInAnyCase(lifetimes.storages, scratchUsers);
   int64_t count = lifetimes.storages.size();
-  for (int64_t second = 0; second < count; ++second)
-    for (int64_t first = 0; first < second; ++first)
-      if (tensorMemory[first] != tensorMemory[second])
-        overlaps.insert({first, second});
-  auto exclude = [&](int64_t storage) {
-    for (int64_t other = 0; other < count; ++other)
-      if (other != storage)
-        overlaps.insert({std::min(storage, other), std::max(storage, other)});
-  };
-  for (auto [number, storage] : llvm::enumerate(lifetimes.storages)) {
-    SmallVector<Operation *> users;
-    if (auto buffer = dyn_cast<warp::BufferOp>(storage))
-      for (Operation *ring : buffer.getBuffer().getUsers())
-        llvm::append_range(users, ring->getUsers());
-    for (Operation *op : scratchUsers)
-      if (op->getParentOfType<warp::RoleOp>() == storage)
-        users.push_back(op);
-    if (llvm::any_of(users, mayAlternate))
-      exclude(number);
-  }
   size_t pairs = count * (count - 1) / 2;
   bool complete = true;
   std::vector<Valuation> cases = program->inputs.enumerate(mostCases, complete);

@@ -76,86 +76,92 @@ bool Inputs::merge(Value value, const Mark &how) {
   return changed;
 }
 
+static Value yielded(Region &region, unsigned index) {
+  return region.front().getTerminator()->getOperand(index);
+}
+
 void Inputs::mark(Value value, const Mark &how) {
   if (!merge(value, how))
     return;
-  // An operand that only shifts or scales what decides: its own size is not worth varying.
-  Mark factor;
-  auto yielded = [](Region &region, unsigned index) {
-    return region.front().getTerminator()->getOperand(index);
-  };
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    Operation *parent = argument.getOwner()->getParentOp();
-    unsigned index = argument.getArgNumber();
-    if (auto loop = dyn_cast<scf::ForOp>(parent)) {
-      if (index == 0) {
-        for (Value bound : {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()})
-          mark(bound, factor);
-        return;
-      }
-      mark(loop.getInitArgs()[index - 1], how);
-      mark(yielded(loop.getRegion(), index - 1), how);
-    } else if (auto loop = dyn_cast<scf::WhileOp>(parent)) {
-      if (argument.getOwner()->getParent() == &loop.getBefore()) {
-        mark(loop.getInits()[index], how);
-        mark(yielded(loop.getAfter(), index), how);
-      } else {
-        mark(yielded(loop.getBefore(), index + 1), how);
-      }
-    } else if (auto loop = dyn_cast<warp::ForEachTileOp>(parent)) {
-      mark(loop.getM(), factor);
-      mark(loop.getN(), factor);
-    }
-    return;
-  }
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return markSources(argument, how);
   Operation *op = value.getDefiningOp();
   unsigned index = cast<OpResult>(value).getResultNumber();
   if (fixedValue(op, 0, 0, 1))
     return;
   if (auto branch = dyn_cast<scf::IfOp>(op)) {
-    Mark condition = factor;
-    condition.extra = true;
-    mark(branch.getCondition(), condition);
+    mark(branch.getCondition(), Mark::condition());
     mark(yielded(branch.getThenRegion(), index), how);
     mark(yielded(branch.getElseRegion(), index), how);
   } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
     for (Value bound : {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()})
-      mark(bound, factor);
+      mark(bound, Mark());
     mark(loop.getInitArgs()[index], how);
     mark(yielded(loop.getRegion(), index), how);
   } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
-    mark(yielded(loop.getBefore(), 0), factor);
+    mark(yielded(loop.getBefore(), 0), Mark());
     mark(yielded(loop.getBefore(), index + 1), how);
   } else if (ScalarOp::of(op)) {
-    Mark left = how, right = how;
-    std::optional<int64_t> constant =
-        op->getNumOperands() == 2 ? constantOf(op->getOperand(1)) : std::nullopt;
-    bool division = isa<arith::DivUIOp, arith::DivSIOp, arith::CeilDivUIOp, arith::CeilDivSIOp,
-                        arith::FloorDivSIOp>(op);
-    // Skip counts and stages are divided too, but no trip count comes of the quotient.
-    bool counts = how.tile || how.inner || how.extra;
-    if (constant && *constant < 0 && isa<arith::MulIOp>(op))
-      constant = -*constant;
-    if (constant && *constant > 0 && counts) {
-      if (division)
-        left.unit *= *constant;
-      else if (isa<arith::ShRUIOp, arith::ShRSIOp>(op) && *constant < 16)
-        left.unit *= int64_t(1) << *constant;
-      else if (isa<arith::MulIOp>(op))
-        left.unit /= *constant;
-      left.unit = std::min<double>(left.unit, 1 << 20);
-    } else if (division || isa<arith::MulIOp, arith::RemUIOp, arith::RemSIOp>(op)) {
-      right = factor;
-    }
-    for (OpOperand &operand : op->getOpOperands())
-      mark(operand.get(), operand.getOperandNumber() == 0 ? left : right);
+    markOperands(op, how);
   } else {
     for (Value value : sentTo(op))
       mark(value, how);
     for (Value operand : op->getOperands())
       if (operand.getType().isIntOrIndex())
-        mark(operand, factor);
+        mark(operand, Mark());
   }
+}
+
+/// What the argument of a loop's body is, in the first iteration and in others.
+void Inputs::markSources(BlockArgument argument, const Mark &how) {
+  Operation *parent = argument.getOwner()->getParentOp();
+  unsigned index = argument.getArgNumber();
+  if (auto loop = dyn_cast<scf::ForOp>(parent)) {
+    if (index == 0) {
+      for (Value bound : {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()})
+        mark(bound, Mark());
+      return;
+    }
+    mark(loop.getInitArgs()[index - 1], how);
+    mark(yielded(loop.getRegion(), index - 1), how);
+  } else if (auto loop = dyn_cast<scf::WhileOp>(parent)) {
+    if (argument.getOwner()->getParent() == &loop.getBefore()) {
+      mark(loop.getInits()[index], how);
+      mark(yielded(loop.getAfter(), index), how);
+    } else {
+      mark(yielded(loop.getBefore(), index + 1), how);
+    }
+  } else if (auto loop = dyn_cast<warp::ForEachTileOp>(parent)) {
+    mark(loop.getM(), Mark());
+    mark(loop.getN(), Mark());
+  }
+}
+
+/// The operands of a scalar operation. One that only shifts or scales what decides is marked as nothing: its own size is not
+/// worth varying.
+void Inputs::markOperands(Operation *op, const Mark &how) {
+  Mark left = how, right = how;
+  std::optional<int64_t> constant =
+      op->getNumOperands() == 2 ? constantOf(op->getOperand(1)) : std::nullopt;
+  bool division = isa<arith::DivUIOp, arith::DivSIOp, arith::CeilDivUIOp, arith::CeilDivSIOp,
+                      arith::FloorDivSIOp>(op);
+  // Skip counts and stages are divided too, but no trip count comes of the quotient.
+  bool counts = how.tile || how.inner || how.extra;
+  if (constant && *constant < 0 && isa<arith::MulIOp>(op))
+    constant = -*constant;
+  if (constant && *constant > 0 && counts) {
+    if (division)
+      left.unit *= *constant;
+    else if (isa<arith::ShRUIOp, arith::ShRSIOp>(op) && *constant < 16)
+      left.unit *= int64_t(1) << *constant;
+    else if (isa<arith::MulIOp>(op))
+      left.unit /= *constant;
+    left.unit = std::min<double>(left.unit, 1 << 20);
+  } else if (division || isa<arith::MulIOp, arith::RemUIOp, arith::RemSIOp>(op)) {
+    right = Mark();
+  }
+  for (OpOperand &operand : op->getOpOperands())
+    mark(operand.get(), operand.getOperandNumber() == 0 ? left : right);
 }
 
 void Inputs::addLeaf(Value value, llvm::StringMap<int32_t> &functions) {
@@ -199,13 +205,108 @@ void Inputs::addLeaf(Value value, llvm::StringMap<int32_t> &functions) {
   leaves.push_back(leaf);
 }
 
-void Inputs::analyze(Operation *root, llvm::function_ref<bool(Operation *)> isRing,
-                     llvm::function_ref<int64_t(Operation *)> ringDepth, int64_t tripLimit) {
+/// What is known of a loop or branch from the ring operations in it; no depths if it has none.
+Inputs::Mark Inputs::markOf(Operation *op, IsRing isRing, RingDepth ringDepth) {
+  Mark how;
+  op->walk([&](Operation *inner) {
+    if (int64_t depth = isRing(inner) ? ringDepth(inner) : 0)
+      if (!llvm::is_contained(how.depths, depth))
+        how.depths.push_back(depth);
+  });
+  // What chooses between tokens decides as much as what makes them.
+  for (Value result : op->getResults())
+    if (isa<warp::TokenType>(result.getType()))
+      if (warp::AcquireOp origin = warp::originOf(result))
+        how.depths.push_back(ringDepth(origin));
+  // Products count as groups in flight, so how many there are matters too.
+  bool products = op->walk([](nv::WgmmaOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  if (how.depths.empty() && products)
+    how.depths.push_back(1);
+  if (auto role = op->getParentOfType<warp::RoleOp>())
+    how.mostTiles = std::max<int64_t>(how.mostTiles, role.getReplicas() + 1);
+  return how;
+}
+
+/// The scalars that decide how often the ring operations in a loop or branch run.
+void Inputs::markControl(Operation *op, Mark how, int64_t tripLimit) {
+  bool outermost = !op->getParentOfType<scf::ForOp>() && !op->getParentOfType<scf::WhileOp>() &&
+                   !op->getParentOfType<warp::ForEachTileOp>();
+  bool loopInside = false;
+  op->walk([&](Operation *inner) { loopInside |= inner != op && isa<scf::ForOp, scf::WhileOp>(inner); });
+  if (auto branch = dyn_cast<scf::IfOp>(op)) {
+    mark(branch.getCondition(), Mark::condition());
+  } else if (auto loop = dyn_cast<warp::ForEachTileOp>(op)) {
+    how.tile = true;
+    mark(loop.getM(), how);
+    mark(loop.getN(), Mark());
+  } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    bool launch = !constantOf(loop.getLowerBound());
+    std::optional<int64_t> step = constantOf(loop.getStep());
+    how.tile = outermost && (loopInside || (launch && !step));
+    how.inner = !how.tile;
+    // Replicas that start at different tiles stride over all of them: odd counts matter.
+    if (step && !(launch && how.tile))
+      how.unit = std::max<int64_t>(1, *step);
+    mark(loop.getUpperBound(), how);
+    mark(loop.getLowerBound(), Mark());
+    mark(loop.getStep(), Mark());
+    std::optional<int64_t> lower = constantOf(loop.getLowerBound()),
+                           upper = constantOf(loop.getUpperBound());
+    constantTripsExceedLimit |=
+        tripLimit && lower && upper && (*upper - *lower) / static_cast<int64_t>(how.unit) >= tripLimit;
+  } else {
+    auto whileLoop = cast<scf::WhileOp>(op);
+    how.tile = outermost && loopInside;
+    how.inner = !how.tile;
+    Value condition = whileLoop.getBefore().front().getTerminator()->getOperand(0);
+    mark(condition, how);
+    whileConditions.insert(condition);
+  }
+}
+
+/// The values to try for a leaf that `value` is, beside those that it has.
+void Inputs::addCandidates(Leaf &leaf, Value value, int64_t tripLimit) {
+  const Mark &how = marks[value];
+  if (leaf.received) {
+    leaf.candidates.assign({0});
+    return;
+  }
+  std::set<int64_t> values(leaf.candidates.begin(), leaf.candidates.end());
+  int64_t unit = std::max(1.0, std::ceil(how.unit));
+  bool loops = how.tile || how.inner, isBit = value.getType().isInteger(1);
+  if (isBit) {
+    leaf.decidesWhile |= loops && leaf.kind != Leaf::Argument && whileConditions.contains(value);
+    if (!leaf.decidesWhile)
+      values.insert({0, 1});
+  }
+  if (how.tile) {
+    int64_t least = std::ceil(how.least);
+    for (int64_t trips = 0; trips <= how.mostTiles; ++trips)
+      values.insert(trips * least);
+    if (unit > least) // a share of the tiles as well: at its first trip, and one more tile
+      values.insert({unit, unit + least});
+  } else if (how.inner && (leaf.decidesWhile || !isBit)) {
+    values.insert({0, unit, 2 * unit});
+    for (int64_t depth : how.depths)
+      for (int64_t trips : {depth, depth + 1, 2 * depth + 1})
+        values.insert(trips * unit);
+    if (tripLimit)
+      values.erase(values.lower_bound(tripLimit * unit), values.end());
+    if (unit > 1) // a ragged end
+      values.insert(unit + 1);
+  } else if (how.extra && !isBit) {
+    values.insert({0, unit, 2 * unit});
+  } else if (values.empty()) {
+    values.insert(unit);
+  }
+  leaf.candidates.assign(values.begin(), values.end());
+}
+
+void Inputs::analyze(Operation *root, IsRing isRing, RingDepth ringDepth, int64_t tripLimit) {
   root->walk([&](nv::ScalarStoreOp store) {
     if (auto element = elementOf(store.getView(), store.getIndex()))
       sent[*element].push_back(store.getValue());
   });
-  llvm::SmallDenseSet<Value> whileConditions;
   root->walk([&](Operation *op) {
     if (isRing(op)) { // skip counts, stages and phases
       if (isa<warp::SkipOp, warp::AcquireOp>(op))
@@ -215,67 +316,12 @@ void Inputs::analyze(Operation *root, llvm::function_ref<bool(Operation *)> isRi
       return;
     }
     auto select = dyn_cast<arith::SelectOp>(op);
-    if (select && isa<warp::TokenType>(select.getType())) {
-      Mark condition;
-      condition.extra = true;
-      mark(select.getCondition(), condition);
-    }
+    if (select && isa<warp::TokenType>(select.getType()))
+      mark(select.getCondition(), Mark::condition());
     if (!isa<scf::ForOp, scf::IfOp, scf::WhileOp, warp::ForEachTileOp>(op))
       return;
-    Mark how;
-    bool loopInside = false;
-    op->walk([&](Operation *inner) {
-      loopInside |= inner != op && isa<scf::ForOp, scf::WhileOp>(inner);
-      if (int64_t depth = isRing(inner) ? ringDepth(inner) : 0)
-        if (!llvm::is_contained(how.depths, depth))
-          how.depths.push_back(depth);
-    });
-    // What chooses between tokens decides as much as what makes them.
-    for (Value result : op->getResults())
-      if (isa<warp::TokenType>(result.getType()))
-        if (warp::AcquireOp origin = warp::originOf(result))
-          how.depths.push_back(ringDepth(origin));
-    // Products count as groups in flight, so how many there are matters too.
-    bool products = op->walk([](nv::WgmmaOp) { return WalkResult::interrupt(); }).wasInterrupted();
-    if (how.depths.empty() && products)
-      how.depths.push_back(1);
-    if (how.depths.empty())
-      return;
-    if (auto role = op->getParentOfType<warp::RoleOp>())
-      how.mostTiles = std::max<int64_t>(how.mostTiles, role.getReplicas() + 1);
-    bool outermost = !op->getParentOfType<scf::ForOp>() && !op->getParentOfType<scf::WhileOp>() &&
-                     !op->getParentOfType<warp::ForEachTileOp>();
-    if (auto branch = dyn_cast<scf::IfOp>(op)) {
-      Mark condition;
-      condition.extra = true;
-      mark(branch.getCondition(), condition);
-    } else if (auto loop = dyn_cast<warp::ForEachTileOp>(op)) {
-      how.tile = true;
-      mark(loop.getM(), how);
-      mark(loop.getN(), Mark());
-    } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
-      bool launch = !constantOf(loop.getLowerBound());
-      std::optional<int64_t> step = constantOf(loop.getStep());
-      how.tile = outermost && (loopInside || (launch && !step));
-      how.inner = !how.tile;
-      // Replicas that start at different tiles stride over all of them: odd counts matter.
-      if (step && !(launch && how.tile))
-        how.unit = std::max<int64_t>(1, *step);
-      mark(loop.getUpperBound(), how);
-      mark(loop.getLowerBound(), Mark());
-      mark(loop.getStep(), Mark());
-      std::optional<int64_t> lower = constantOf(loop.getLowerBound()),
-                             upper = constantOf(loop.getUpperBound());
-      constantTripsExceedLimit |=
-          tripLimit && lower && upper && (*upper - *lower) / static_cast<int64_t>(how.unit) >= tripLimit;
-    } else {
-      auto whileLoop = cast<scf::WhileOp>(op);
-      how.tile = outermost && loopInside;
-      how.inner = !how.tile;
-      Value condition = whileLoop.getBefore().front().getTerminator()->getOperand(0);
-      mark(condition, how);
-      whileConditions.insert(condition);
-    }
+    if (Mark how = markOf(op, isRing, ringDepth); !how.depths.empty())
+      markControl(op, how, tripLimit);
   });
 
   llvm::StringMap<int32_t> functions;
@@ -284,43 +330,8 @@ void Inputs::analyze(Operation *root, llvm::function_ref<bool(Operation *)> isRi
       if (relevant(operand) && !leafIndex.contains(operand))
         addLeaf(operand, functions);
   });
-  for (auto [value, index] : leafIndex) {
-    const Mark &how = marks[value];
-    Leaf &leaf = leaves[index];
-    if (leaf.received) {
-      leaf.candidates.assign({0});
-      continue;
-    }
-    std::set<int64_t> values(leaf.candidates.begin(), leaf.candidates.end());
-    int64_t unit = std::max(1.0, std::ceil(how.unit));
-    bool loops = how.tile || how.inner;
-    if (value.getType().isInteger(1)) {
-      leaf.decidesWhile |= loops && leaf.kind != Leaf::Argument && whileConditions.contains(value);
-      if (!leaf.decidesWhile)
-        values.insert({0, 1});
-    }
-    if (how.tile) {
-      int64_t least = std::ceil(how.least);
-      for (int64_t trips = 0; trips <= how.mostTiles; ++trips)
-        values.insert(trips * least);
-      if (unit > least) // a share of the tiles as well: at its first trip, and one more tile
-        values.insert({unit, unit + least});
-    } else if (how.inner && (leaf.decidesWhile || !value.getType().isInteger(1))) {
-      values.insert({0, unit, 2 * unit});
-      for (int64_t depth : how.depths)
-        for (int64_t trips : {depth, depth + 1, 2 * depth + 1})
-          values.insert(trips * unit);
-      if (tripLimit)
-        values.erase(values.lower_bound(tripLimit * unit), values.end());
-      if (unit > 1) // a ragged end
-        values.insert(unit + 1);
-    } else if (how.extra && !value.getType().isInteger(1)) {
-      values.insert({0, unit, 2 * unit});
-    } else if (values.empty()) {
-      values.insert(unit);
-    }
-    leaf.candidates.assign(values.begin(), values.end());
-  }
+  for (auto [value, index] : leafIndex)
+    addCandidates(leaves[index], value, tripLimit);
 }
 
 const Leaf *Inputs::leafOf(Value value) const {

@@ -83,54 +83,55 @@ FailureOr<RingProgram> RingProgram::get(warp::SpecializeOp specialize,
   return program;
 }
 
-LogicalResult RingProgram::collect() {
+/// The ring, or the turns, that `op` of a role is about.
+FailureOr<RingInfo> RingProgram::ringInfo(Operation *op, warp::RoleOp role) {
+  RingInfo info;
+  info.value = ringOperand(op);
+  info.op = info.value.getDefiningOp<warp::RingOp>();
+  if (auto order = info.value.getDefiningOp<warp::OrderOp>()) {
+    info.instances = order.getReplicas();
+    if (order.getReplicas() != role.getReplicas())
+      return op->emitOpError("expected an order for the ")
+             << role.getReplicas() << " replicas of role @" << role.getSymName()
+             << ", found one for " << info.instances;
+    return info;
+  }
+  if (!info.op)
+    return op->emitOpError("ring: expected the result of warp.ring, found another value");
+  info.depth = info.op.getBuffer().getType().getDepth();
+  info.released = info.op.getReleased();
+  info.storeEngine = countedByStoreEngine(info.op);
+  info.tensorMemory = info.op.getBuffer().getType().getSpace() == warp::Space::Tmem;
+  info.shared = info.op.getScope() != warp::Scope::Cta;
+  if (!info.shared)
+    return info;
   auto launch = warp::LaunchAttr();
   if (auto function = specialize->getParentOfType<FunctionOpInterface>())
     launch = function->getAttrOfType<warp::LaunchAttr>(warp::launchAttrName);
   int64_t cluster = launch ? launch.getCluster() : 1;
+  if (cluster < 2)
+    return info.op.emitOpError("scope ")
+           << warp::stringifyScope(info.op.getScope())
+           << ": expected a launch in clusters of at least 2 CTAs, found " << cluster;
+  ctas = 2;
+  return info;
+}
 
+LogicalResult RingProgram::collect() {
   for (warp::RoleOp role : specialize.getBody().getOps<warp::RoleOp>()) {
     roles.push_back({role,
                      static_cast<int32_t>(role.getReplicas()),
                      role->hasAttr("leader"),
                      isSingleThreadRole(role),
                      {}});
-    WalkResult result = role.walk([&](Operation *op) -> WalkResult {
-      if (!isRingOp(op))
+    WalkResult result = role.walk([&](Operation *op) {
+      if (!isRingOp(op) || ringOf.contains(ringOperand(op)))
         return WalkResult::advance();
-      Value value = ringOperand(op);
-      if (ringOf.contains(value))
-        return WalkResult::advance();
-      RingInfo info;
-      info.value = value;
-      info.op = value.getDefiningOp<warp::RingOp>();
-      if (auto order = value.getDefiningOp<warp::OrderOp>()) {
-        info.instances = order.getReplicas();
-        if (info.instances != roles.back().replicas)
-          return op->emitOpError("expected an order for the ")
-                     << role.getReplicas() << " replicas of role @" << role.getSymName()
-                     << ", found one for " << info.instances,
-                 WalkResult::interrupt();
-      } else if (!info.op) {
-        return op->emitOpError("ring: expected the result of warp.ring, found another value"),
-               WalkResult::interrupt();
-      } else {
-        info.depth = info.op.getBuffer().getType().getDepth();
-        info.released = info.op.getReleased();
-        info.storeEngine = countedByStoreEngine(info.op);
-        info.tensorMemory = info.op.getBuffer().getType().getSpace() == warp::Space::Tmem;
-        info.shared = info.op.getScope() != warp::Scope::Cta;
-        if (info.shared) {
-          if (cluster < 2)
-            return info.op.emitOpError("scope ")
-                       << warp::stringifyScope(info.op.getScope())
-                       << ": expected a launch in clusters of at least 2 CTAs, found " << cluster,
-                   WalkResult::interrupt();
-          ctas = 2;
-        }
-      }
-      ringOf[value] = rings.size();
-      rings.push_back(info);
+      FailureOr<RingInfo> info = ringInfo(op, role);
+      if (failed(info))
+        return WalkResult::interrupt();
+      ringOf[info->value] = rings.size();
+      rings.push_back(*info);
       return WalkResult::advance();
     });
     if (result.wasInterrupted())
@@ -138,7 +139,12 @@ LogicalResult RingProgram::collect() {
   }
   for (size_t role = 0; role < roles.size(); ++role)
     collectRole(role);
+  placeSlots();
+  return success();
+}
 
+/// Numbers the slots of buffers and the barriers of rings.
+void RingProgram::placeSlots() {
   for (const RoleInfo &role : roles)
     mostReplicas = std::max(mostReplicas, role.replicas);
   llvm::DenseMap<Value, int32_t> bufferOf;
@@ -164,7 +170,6 @@ LogicalResult RingProgram::collect() {
     ring.firstBarrier = barriers;
     barriers += ctas * ring.instances * ring.depth;
   }
-  return success();
 }
 
 void RingProgram::collectRole(int32_t index) {

@@ -134,10 +134,15 @@ static std::optional<std::pair<SubLayout, SubLayout>> commonCore(const RegisterL
   return std::make_pair(std::move(*a), std::move(*b));
 }
 
-/// The rounds with words of 2^unitBits registers, or nothing.
-static std::optional<SmallVector<ShuffleRound, 8>>
-shuffleRounds(const SubLayout &from, const SubLayout &to, unsigned unitBits) {
-  const LinearLayout &source = from.layout.core(), &target = to.layout.core();
+namespace {
+/// Where in the source the target's lane bits and word bits lie, and what may be added to a place at will (copies).
+struct Places {
+  SmallVector<Place, 8> lanes, words, free;
+};
+} // namespace
+
+/// Nothing if words of 2^unitBits registers do not stay together, or data would have to cross warps.
+static std::optional<Places> placesIn(const LinearLayout &source, const LinearLayout &target, unsigned unitBits) {
   unsigned sourceBits = source.inBits("register"), targetBits = target.inBits("register");
   if (unitBits > sourceBits || unitBits > targetBits)
     return std::nullopt;
@@ -146,7 +151,7 @@ shuffleRounds(const SubLayout &from, const SubLayout &to, unsigned unitBits) {
       return std::nullopt;
   for (unsigned bit = 0; bit < source.inBits("warp"); ++bit)
     if (source.basis("warp", bit) != target.basis("warp", bit))
-      return std::nullopt; // data would have to cross warps
+      return std::nullopt;
   // The source's words and lanes, to be solved for places.
   SmallVector<uint64_t, 16> columns;
   for (unsigned bit = unitBits; bit < sourceBits; ++bit)
@@ -154,52 +159,63 @@ shuffleRounds(const SubLayout &from, const SubLayout &to, unsigned unitBits) {
   for (unsigned bit = 0; bit < 5; ++bit)
     columns.push_back(source.basis("lane", bit));
   unsigned wordBits = sourceBits - unitBits;
-  Expected<LinearLayout> places = LinearLayout::create({{"word", wordBits}, {"lane", 5}},
-                                                       {{"element", source.outBits()}}, columns);
-  if (!places) {
-    consumeError(places.takeError());
+  Expected<LinearLayout> map = LinearLayout::create({{"word", wordBits}, {"lane", 5}},
+                                                    {{"element", source.outBits()}}, columns);
+  if (!map) {
+    consumeError(map.takeError());
     return std::nullopt;
   }
   auto split = [&](uint64_t flat) {
     return Place{flat >> wordBits, (flat & ((uint64_t(1) << wordBits) - 1)) << unitBits};
   };
-  SmallVector<Place, 8> lanePlaces, wordPlaces, free;
+  Places places;
   for (unsigned bit = 0; bit < 5 + targetBits - unitBits; ++bit) {
     bool isLane = bit < 5;
-    std::optional<uint64_t> place = places->solve(
+    std::optional<uint64_t> place = map->solve(
         isLane ? target.basis("lane", bit) : target.basis("register", unitBits + bit - 5));
     if (!place)
       return std::nullopt;
-    (isLane ? lanePlaces : wordPlaces).push_back(split(*place));
+    (isLane ? places.lanes : places.words).push_back(split(*place));
   }
   for (unsigned bit = 0; bit < 5; ++bit) { // a dependent lane bit, plus what it equals: a copy
-    if (!(places->freeVariableMasks()[1] >> bit & 1))
+    if (!(map->freeVariableMasks()[1] >> bit & 1))
       continue;
     uint64_t flat = uint64_t(1) << (wordBits + bit);
-    free.push_back(split(flat ^ *places->solve(places->applyFlat(flat))));
+    places.free.push_back(split(flat ^ *map->solve(map->applyFlat(flat))));
   }
-  std::optional<LaneRule> rule = chooseRule(lanePlaces, wordPlaces, free);
-  if (!rule)
-    return std::nullopt;
+  return places;
+}
 
-  // Which lane (relative to the round's constant) is read by whom, and so which word it sends.
+/// Which lane (relative to the round's constant) is read by whom, and so which word it sends.
+static SmallVector<Row, 8> readersOf(const LaneRule &rule) {
   SmallVector<Row, 8> readers;
   for (unsigned bit = 0; bit < 5; ++bit) {
-    Row row{uint64_t(1) << bit, rule->place[bit], rule->word[bit]};
+    Row row{uint64_t(1) << bit, rule.place[bit], rule.word[bit]};
     reduceBy(readers, row);
     if (row.place.lane)
       insertRow(readers, row);
   }
+  return readers;
+}
+
+/// The rounds with words of 2^unitBits registers, or nothing.
+static std::optional<SmallVector<ShuffleRound, 8>>
+shuffleRounds(const SubLayout &from, const SubLayout &to, unsigned unitBits) {
+  std::optional<Places> places = placesIn(from.layout.core(), to.layout.core(), unitBits);
+  std::optional<LaneRule> rule = places ? chooseRule(places->lanes, places->words, places->free) : std::nullopt;
+  if (!rule)
+    return std::nullopt;
+  SmallVector<Row, 8> readers = readersOf(*rule);
   SmallVector<ShuffleRound, 8> rounds;
   unsigned coreWords = to.layout.coreRegisters() >> unitBits;
   for (unsigned reg = 0; reg < to.layout.registersPerThread(); reg += to.layout.coreRegisters()) {
     unsigned sourceRepeat = from.layout.ownerOf(to.layout.indexOf(reg, 0, 0)).reg;
     for (unsigned word = 0; word < coreWords; ++word) {
       Place base;
-      for (unsigned bit = 0; bit < wordPlaces.size(); ++bit)
+      for (unsigned bit = 0; bit < places->words.size(); ++bit)
         if (word >> bit & 1)
-          base = base ^ wordPlaces[bit];
-      ShuffleRound round;
+          base = base ^ places->words[bit];
+      ShuffleRound &round = rounds.emplace_back();
       for (unsigned lane = 0; lane < 32; ++lane) {
         Place place = base;
         uint64_t received = word;
@@ -218,7 +234,6 @@ shuffleRounds(const SubLayout &from, const SubLayout &to, unsigned unitBits) {
           }
         round.send[lane] = from.registers[sourceRepeat + sent] >> unitBits;
       }
-      rounds.push_back(round);
     }
   }
   return rounds;

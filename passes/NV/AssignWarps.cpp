@@ -32,58 +32,87 @@ using namespace tileloom;
 
 namespace {
 
-LogicalResult assignWarps(warp::SpecializeOp specialize) {
-  auto function = specialize->getParentOfType<func::FuncOp>();
-  Builder builder(specialize.getContext());
-  SmallVector<warp::RoleOp> roles;
-  for (bool whole : {true, false})
-    for (auto role : specialize.getBody().getOps<warp::RoleOp>())
-      if ((role.getWarps() % 4 == 0) == whole)
-        roles.push_back(role);
-  int64_t next = 0;
-  std::optional<int64_t> budget;
-  bool budgets = false;
-  for (warp::RoleOp role : roles) {
-    bool newGroup =
-        role.getWarps() % 4 == 0 || (role.getRegisters() && role.getRegisters() != budget);
-    if (newGroup)
-      next = llvm::alignTo(next, 4);
-    budget = role.getRegisters();
-    budgets |= budget.has_value();
-    role->setAttr(nv::firstWarpAttrName, builder.getI64IntegerAttr(next));
-    if (role.getWarps() == 1 && !isSingleThreadRole(role))
-      role->setAttr(nv::singleThreadAttrName, builder.getBoolAttr(false));
-    next += role.getWarps() * role.getReplicas();
+class WarpAssigner {
+public:
+  explicit WarpAssigner(warp::SpecializeOp specialize)
+      : specialize(specialize), function(specialize->getParentOfType<func::FuncOp>()), builder(specialize.getContext()),
+        ctas(ctasPerSm(function)) {
+    for (bool whole : {true, false})
+      for (auto role : specialize.getBody().getOps<warp::RoleOp>())
+        if ((role.getWarps() % 4 == 0) == whole)
+          roles.push_back(role);
   }
-  // Hardware barriers 1 to 15 (0 is the CTA's), one for each replica of a role that meets in one.
-  int64_t barrier = 1;
-  for (warp::RoleOp role : roles) {
-    if (!role.getBody()
-             .walk([](Operation *op) {
-               bool meets = isa<nv::NamedBarrierOp>(op) ||
-                            (takesScratch(op) && scratchOperand(op).size() != 0);
-               return meets ? WalkResult::interrupt() : WalkResult::advance();
-             })
-             .wasInterrupted())
-      continue;
-    role->setAttr(nv::barrierAttrName, builder.getI64IntegerAttr(barrier));
-    barrier += role.getReplicas();
+
+  LogicalResult run() {
+    placeRoles();
+    if (failed(assignBarriers()))
+      return failure();
+    threads = warps * 32;
+    if (threads > 1024)
+      return specialize.emitOpError("threads: expected at most 1024 in a CTA, found ") << threads;
+    if (threads * ctas > 2048)
+      return specialize.emitOpError("threads: expected at most 2048 on an SM, found ")
+             << ctas << " CTAs of " << threads;
+    // setmaxnreg counts in steps of 8, as a launch does.
+    int64_t entry = budgets ? std::min(schedule::namedRegisters, schedule::registerPool / (threads * ctas)) / 8 * 8
+                            : std::min(schedule::namedRegisters, registersOfQuarter() / 8 * 8);
+    if (budgets && failed(checkPool(entry)))
+      return failure();
+    function->setAttr(nv::threadsAttrName, builder.getI64IntegerAttr(threads));
+    function->setAttr(nv::registerLimitAttrName, builder.getI64IntegerAttr(entry));
+    return success();
   }
-  auto taken = function->getAttrOfType<IntegerAttr>(nv::orderBarriersAttrName);
-  int64_t left = nv::hardwareBarriers - (taken ? taken.getInt() : 0);
-  if (barrier > left)
-    return specialize.emitOpError("named barriers: expected at most ")
-           << left - 1 << " replicas that meet, found " << barrier - 1;
-  int64_t warps = budgets ? llvm::alignTo(next, 4) : next;
-  int64_t threads = warps * 32, ctas = ctasPerSm(function);
-  if (threads > 1024)
-    return specialize.emitOpError("threads: expected at most 1024 in a CTA, found ") << threads;
-  if (threads * ctas > 2048)
-    return specialize.emitOpError("threads: expected at most 2048 on an SM, found ")
-           << ctas << " CTAs of " << threads;
-  int64_t entry;
-  if (budgets) {
-    entry = std::min(schedule::namedRegisters, schedule::registerPool / (threads * ctas)) / 8 * 8;
+
+private:
+  void placeRoles() {
+    std::optional<int64_t> budget;
+    for (warp::RoleOp role : roles) {
+      if (role.getWarps() % 4 == 0 || (role.getRegisters() && role.getRegisters() != budget))
+        warps = llvm::alignTo(warps, 4); // a warpgroup of its own
+      budget = role.getRegisters();
+      budgets |= budget.has_value();
+      role->setAttr(nv::firstWarpAttrName, builder.getI64IntegerAttr(warps));
+      if (role.getWarps() == 1 && !isSingleThreadRole(role))
+        role->setAttr(nv::singleThreadAttrName, builder.getBoolAttr(false));
+      warps += role.getWarps() * role.getReplicas();
+    }
+    if (budgets)
+      warps = llvm::alignTo(warps, 4);
+  }
+
+  /// Registers of a thread where each quarter of an SM runs every fourth warp.
+  int64_t registersOfQuarter() const {
+    return schedule::quarterPool / (int64_t(llvm::divideCeil(warps, 4)) * ctas * 32);
+  }
+
+  static bool hasBarriers(warp::RoleOp role) {
+    return role.getBody()
+        .walk([](Operation *op) {
+          bool meets = isa<nv::NamedBarrierOp>(op) || (takesScratch(op) && scratchOperand(op).size() != 0);
+          return meets ? WalkResult::interrupt() : WalkResult::advance();
+        })
+        .wasInterrupted();
+  }
+
+  /// Hardware barriers 1 to 15 (0 is the CTA's), one for each replica of a role that meets in one.
+  LogicalResult assignBarriers() {
+    int64_t barrier = 1;
+    for (warp::RoleOp role : roles) {
+      if (!hasBarriers(role))
+        continue;
+      role->setAttr(nv::barrierAttrName, builder.getI64IntegerAttr(barrier));
+      barrier += role.getReplicas();
+    }
+    auto taken = function->getAttrOfType<IntegerAttr>(nv::orderBarriersAttrName);
+    int64_t left = nv::hardwareBarriers - (taken ? taken.getInt() : 0);
+    if (barrier > left)
+      return specialize.emitOpError("named barriers: expected at most ")
+             << left - 1 << " replicas that meet, found " << barrier - 1;
+    return success();
+  }
+
+  /// Whether a launch with `entry` registers a thread has enough for all budgets.
+  LogicalResult checkPool(int64_t entry) {
     int64_t pool = entry * threads, need = 0;
     std::string table;
     for (int64_t group = 0; group < warps / 4; ++group) {
@@ -102,19 +131,22 @@ LogicalResult assignWarps(warp::SpecializeOp specialize) {
       return specialize.emitOpError("register pool: need ")
              << need << ", have " << pool << " (" << threads << " threads x " << entry
              << " at launch):" << table << " setmaxnreg.inc would wait for ever";
-  } else {
-    entry = std::min(schedule::namedRegisters,
-                     schedule::quarterPool / int64_t(llvm::divideCeil(warps, 4) * ctas * 32) / 8 * 8);
+    return success();
   }
-  function->setAttr(nv::threadsAttrName, builder.getI64IntegerAttr(threads));
-  function->setAttr(nv::registerLimitAttrName, builder.getI64IntegerAttr(entry));
-  return success();
-}
+
+  warp::SpecializeOp specialize;
+  func::FuncOp function;
+  Builder builder;
+  int64_t ctas;
+  SmallVector<warp::RoleOp> roles; ///< those of whole warpgroups first
+  int64_t warps = 0, threads = 0;
+  bool budgets = false;
+};
 
 struct AssignWarps : tileloom::nv::impl::NVAssignWarpsBase<AssignWarps> {
   void runOnOperation() override {
     WalkResult result = getOperation()->walk([](warp::SpecializeOp specialize) {
-      return failed(assignWarps(specialize)) ? WalkResult::interrupt() : WalkResult::advance();
+      return failed(WarpAssigner(specialize).run()) ? WalkResult::interrupt() : WalkResult::advance();
     });
     if (result.wasInterrupted())
       signalPassFailure();

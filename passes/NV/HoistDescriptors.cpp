@@ -4,8 +4,8 @@
 // argument has `nv.tensor_map` = {box innermost first, swizzle in bytes, element}; the function has
 // `tileloom.recipe` (docs/recipe.md). The box and swizzle follow from the views' layouts, which all
 // uses of a descriptor must share. An argument with `nv.workspace` is the runtime's, not the user's. A
-// descriptor that nothing uses stays an argument of the recipe,
-// and is no parameter of the kernel: without a use its box and swizzle are not known.
+// descriptor that nothing uses stays an argument of the recipe, and is no parameter of the kernel: without
+// a use its box and swizzle are not known.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -13,12 +13,12 @@
 
 #include "dialects/Tile/Kernel.h"
 #include "dialects/Warp/Warp.h"
-#include "tileloom/Analysis/AxisInfo.h"
-#include "tileloom/Analysis/Roles.h"
 #include "tileloom/Analysis/TileLayouts.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/BitVector.h"
+
+#include <numeric>
 
 namespace tileloom::nv {
 #define GEN_PASS_DEF_NVHOISTDESCRIPTORS
@@ -44,14 +44,49 @@ std::string elementName(Type type) {
   return text;
 }
 
-struct RecipeBuilder {
-  func::FuncOp function;
-  Builder builder;
-  StringRef chip;
-
+class RecipeBuilder {
+public:
   RecipeBuilder(func::FuncOp function, StringRef chip)
-      : function(function), builder(function.getContext()), chip(chip) {}
+      : function(function), builder(function.getContext()), chip(chip), unused(function.getNumArguments()) {}
 
+  LogicalResult build() {
+    for (BlockArgument argument : function.getArguments()) {
+      unsigned index = argument.getArgNumber();
+      std::string name = "arg" + std::to_string(index);
+      if (auto named = function.getArgAttrOfType<StringAttr>(index, tile::argumentNameAttrName))
+        name = named.str();
+      if (isa<tile::DescType>(argument.getType())) {
+        if (failed(addDescriptor(argument, name)))
+          return failure();
+      } else if (Attribute bytes = function.getArgAttr(index, nv::workspaceAttrName)) {
+        addWorkspace(index, bytes);
+      } else {
+        addValue(argument, name);
+      }
+    }
+    auto launch = function->getAttrOfType<warp::LaunchAttr>(warp::launchAttrName);
+    FailureOr<DictionaryAttr> ctas = grid(launch);
+    if (failed(ctas))
+      return failure();
+    auto attribute = [&](StringRef name, int64_t otherwise) -> Attribute {
+      auto value = function->getAttrOfType<IntegerAttr>(name);
+      return integer(value ? value.getInt() : otherwise);
+    };
+    Attribute geometry = dictionary({entry("grid", *ctas), entry("threads", attribute(nv::threadsAttrName, 128)),
+                                     entry("cluster", builder.getI64ArrayAttr({launch ? launch.getCluster() : 1, 1, 1})),
+                                     entry("shared_bytes", attribute(nv::sharedBytesAttrName, 0)),
+                                     entry("cooperative", builder.getBoolAttr(false)),
+                                     entry("dependent", builder.getBoolAttr(function->hasAttr(nv::dependentAttrName)))});
+    function->setAttr(
+        nv::recipeAttrName,
+        dictionary(
+            {entry("version", integer(1)), entry("kernel", text(function.getSymName())),
+             entry("target", text(chip)), entry("arguments", builder.getArrayAttr(arguments)),
+             entry("parameters", builder.getArrayAttr(parameters)), entry("launch", geometry)}));
+    return function.eraseArguments(unused);
+  }
+
+private:
   NamedAttribute entry(StringRef name, Attribute value) {
     return builder.getNamedAttr(name, value);
   }
@@ -67,17 +102,21 @@ struct RecipeBuilder {
     return same ? same.getInt() : argument.getArgNumber();
   }
 
-  /// The view that every copy through `argument` must agree on; an error names the two that differ.
-  FailureOr<DictionaryAttr> tensorMap(BlockArgument argument) {
-    auto desc = cast<tile::DescType>(argument.getType());
+  /// What all copies through a descriptor have in common.
+  struct Copies {
+    Operation *one = nullptr; ///< of them
     std::optional<layout::SharedLayout> layout;
     SmallVector<layout::TmaBox, 4> boxes;
-    Operation *first = nullptr;
     bool stored = false;
+  };
+
+  /// The copies through `argument`; an error names two that differ.
+  FailureOr<Copies> copiesThrough(BlockArgument argument) {
+    Copies copies;
     for (Operation *user : argument.getUsers()) {
       auto load = dyn_cast<nv::TmaLoadOp>(user);
       auto store = dyn_cast<nv::TmaStoreOp>(user);
-      stored |= static_cast<bool>(store);
+      copies.stored |= static_cast<bool>(store);
       if (!load && !store)
         return user->emitOpError("descriptor: expected to be used by TMA copies only");
       auto view = load ? load.getView().getType() : store.getView().getType();
@@ -87,121 +126,126 @@ struct RecipeBuilder {
       auto own = tmaBoxes(view);
       if (!own)
         return user->emitOpError("box: ") << llvm::toString(own.takeError());
-      if (layout &&
-          (layout->swizzle() != shared->swizzle() || boxes.front().extents != own->front().extents))
-        return first->emitOpError(
+      if (copies.layout && (copies.layout->swizzle() != shared->swizzle() ||
+                            copies.boxes.front().extents != own->front().extents))
+        return copies.one->emitOpError(
                    "view layout: expected the same for all copies through one descriptor, found ")
-               << layout->str() << " here and " << shared->str() << " elsewhere";
-      layout = *shared;
-      boxes = *own;
-      first = user;
+               << copies.layout->str() << " here and " << shared->str() << " elsewhere";
+      copies.layout = *shared;
+      copies.boxes = *own;
+      copies.one = user;
     }
-    SmallVector<int64_t> box(boxes.front().extents.begin(), boxes.front().extents.end());
+    return copies;
+  }
+
+  /// The box of one copy in all dimensions of the descriptor, innermost first.
+  FailureOr<SmallVector<int64_t>> boxOf(const Copies &copies, tile::DescType desc) {
+    SmallVector<int64_t> box(copies.boxes.front().extents.begin(), copies.boxes.front().extents.end());
     // Rows that the view counts by fewer indices than the descriptor has: all of them are one box.
     SmallVector<int64_t> counted;
     for (int64_t extent : llvm::reverse(desc.getShape()))
       if (extent != 1)
         counted.push_back(extent);
     if (counted.size() > box.size()) {
-      int64_t rows = 1, own = 1;
-      for (int64_t extent : ArrayRef(box).drop_front())
-        rows *= extent;
-      for (int64_t extent : ArrayRef(counted).drop_front())
-        own *= extent;
-      if (rows != own)
-        return first->emitOpError("box: expected all ")
-               << own << " rows of " << desc << " in one copy, found " << rows;
+      auto rowsOf = [](ArrayRef<int64_t> extents) {
+        return std::accumulate(extents.begin() + 1, extents.end(), int64_t(1), std::multiplies<>());
+      };
+      if (rowsOf(box) != rowsOf(counted))
+        return copies.one->emitOpError("box: expected all ")
+               << rowsOf(counted) << " rows of " << desc << " in one copy, found " << rowsOf(box);
       box.resize(1);
       box.append(counted.begin() + 1, counted.end());
     }
-    // Put the unit dimensions of the descriptor back (innermost first).
+    // Put the unit dimensions of the descriptor back.
     SmallVector<int64_t> full;
     size_t next = 0;
     for (int64_t extent : llvm::reverse(desc.getShape()))
       full.push_back(extent == 1 || next >= box.size() ? 1 : box[next++]);
     int64_t bits = full.front() * tile::elementBits(desc.getElementType());
     if (bits % 128) // CUDA driver API, cuTensorMapEncodeTiled: boxDim[0]
-      return first->emitOpError("box rows: expected a multiple of 16 bytes, found ")
+      return copies.one->emitOpError("box rows: expected a multiple of 16 bytes, found ")
              << full.front() << " elements of " << desc.getElementType();
     for (int64_t extent : full)
       if (extent > 256)
-        return first->emitOpError("box extent: expected at most 256 elements, found ") << extent;
+        return copies.one->emitOpError("box extent: expected at most 256 elements, found ") << extent;
+    return full;
+  }
+
+  FailureOr<DictionaryAttr> tensorMap(BlockArgument argument) {
+    auto desc = cast<tile::DescType>(argument.getType());
+    FailureOr<Copies> copies = copiesThrough(argument);
+    if (failed(copies))
+      return failure();
+    FailureOr<SmallVector<int64_t>> box = boxOf(*copies, desc);
+    if (failed(box))
+      return failure();
     SmallVector<NamedAttribute> map{
         entry("kind", text("tensor_map")), entry("argument", integer(sharedWith(argument))),
         entry("element", text(elementName(desc.getElementType()))),
-        entry("box", builder.getI64ArrayAttr(full)),
-        entry("swizzle", integer(layout::swizzleWidth(layout->swizzle()))),
+        entry("box", builder.getI64ArrayAttr(*box)),
+        entry("swizzle", integer(layout::swizzleWidth(copies->layout->swizzle()))),
         entry("interleave", text("none")),
         // Where the rest of a row is another copy of the same tile, a longer fetch only reads it
         // twice (measured: 5 % of DRAM's bandwidth).
-        entry("l2_promotion", integer(boxes.size() > 1 ? 128 : 256)), entry("fill", text("zero"))};
-    if (stored)
+        entry("l2_promotion", integer(copies->boxes.size() > 1 ? 128 : 256)), entry("fill", text("zero"))};
+    if (copies->stored)
       map.push_back(entry("stored", builder.getBoolAttr(true)));
     return builder.getDictionaryAttr(map);
   }
 
-  LogicalResult build() {
-    SmallVector<Attribute> arguments, parameters;
-    // The host passes the tensor; no parameter of the kernel stands for it.
-    llvm::BitVector unused(function.getNumArguments());
-    for (BlockArgument argument : function.getArguments()) {
-      unsigned index = argument.getArgNumber();
-      std::string name = "arg" + std::to_string(index);
-      if (auto named = function.getArgAttrOfType<StringAttr>(index, tile::argumentNameAttrName))
-        name = named.str();
-      Type type = argument.getType();
-      if (auto desc = dyn_cast<tile::DescType>(type)) {
-        if (sharedWith(argument) == index)
-          arguments.push_back(
-              dictionary({entry("name", text(name)), entry("kind", text("tensor")),
-                          entry("element", text(elementName(desc.getElementType()))),
-                          entry("rank", integer(desc.getShape().size()))}));
-        if (argument.use_empty()) {
-          unused.set(index);
-          continue;
-        }
-        FailureOr<DictionaryAttr> map = tensorMap(argument);
-        if (failed(map))
-          return failure();
-        function.setArgAttr(index, nv::tensorMapAttrName, *map);
-        parameters.push_back(*map);
-        continue;
-      }
-      if (Attribute bytes = function.getArgAttr(index, nv::workspaceAttrName)) {
-        bool zero = !function.getArgAttr(index, nv::unsetAttrName);
-        parameters.push_back(dictionary({entry("kind", text("workspace")), entry("bytes", bytes),
-                                         entry("zero", builder.getBoolAttr(zero))}));
-        continue;
-      }
-      auto element = function.getArgAttrOfType<TypeAttr>(index, tile::pointerAttrName);
-      bool pointer = element != nullptr;
-      SmallVector<NamedAttribute> entries{
-          entry("name", text(name)), entry("kind", text(pointer ? "pointer" : "scalar")),
-          entry("element", pointer ? text(elementName(element.getValue()))
-                                   : text(elementName(type)))};
-      // What the code relies on is checked at launch.
-      if (auto divisor = function.getArgAttrOfType<IntegerAttr>(index, tile::divisibilityAttrName);
-          divisor && divisor.getInt() > 1)
-        entries.push_back(entry("divisible", integer(divisor.getInt())));
-      arguments.push_back(dictionary(entries));
-      parameters.push_back(
-          dictionary({entry("kind", text("argument")), entry("argument", integer(index))}));
+  /// A descriptor: the host passes the tensor, and no parameter of the kernel stands for it but its tensor map.
+  LogicalResult addDescriptor(BlockArgument argument, StringRef name) {
+    unsigned index = argument.getArgNumber();
+    auto desc = cast<tile::DescType>(argument.getType());
+    if (sharedWith(argument) == index)
+      arguments.push_back(dictionary({entry("name", text(name)), entry("kind", text("tensor")),
+                                      entry("element", text(elementName(desc.getElementType()))),
+                                      entry("rank", integer(desc.getShape().size()))}));
+    if (argument.use_empty()) {
+      unused.set(index);
+      return success();
     }
-    auto launch = function->getAttrOfType<warp::LaunchAttr>(warp::launchAttrName);
-    int64_t cluster = launch ? launch.getCluster() : 1;
-    auto attribute = [&](StringRef name, int64_t otherwise) -> Attribute {
-      auto value = function->getAttrOfType<IntegerAttr>(name);
-      return integer(value ? value.getInt() : otherwise);
-    };
-    SmallVector<NamedAttribute> grid{
-        entry("persistent", builder.getBoolAttr(launch && launch.getPersistent())),
-        entry("per_sm", integer(launch ? launch.getPerSm() : 1))};
+    FailureOr<DictionaryAttr> map = tensorMap(argument);
+    if (failed(map))
+      return failure();
+    function.setArgAttr(index, nv::tensorMapAttrName, *map);
+    parameters.push_back(*map);
+    return success();
+  }
+
+  void addWorkspace(unsigned index, Attribute bytes) {
+    bool zero = !function.getArgAttr(index, nv::unsetAttrName);
+    parameters.push_back(dictionary({entry("kind", text("workspace")), entry("bytes", bytes),
+                                     entry("zero", builder.getBoolAttr(zero))}));
+  }
+
+  /// A pointer or a scalar.
+  void addValue(BlockArgument argument, StringRef name) {
+    unsigned index = argument.getArgNumber();
+    auto element = function.getArgAttrOfType<TypeAttr>(index, tile::pointerAttrName);
+    SmallVector<NamedAttribute> entries{
+        entry("name", text(name)), entry("kind", text(element ? "pointer" : "scalar")),
+        entry("element", text(elementName(element ? element.getValue() : argument.getType())))};
+    // What the code relies on is checked at launch.
+    if (auto divisor = function.getArgAttrOfType<IntegerAttr>(index, tile::divisibilityAttrName);
+        divisor && divisor.getInt() > 1)
+      entries.push_back(entry("divisible", integer(divisor.getInt())));
+    arguments.push_back(dictionary(entries));
+    parameters.push_back(
+        dictionary({entry("kind", text("argument")), entry("argument", integer(index))}));
+  }
+
+  /// How many CTAs a launch has.
+  FailureOr<DictionaryAttr> grid(warp::LaunchAttr launch) {
+    bool persistent = launch && launch.getPersistent();
+    SmallVector<NamedAttribute> grid{entry("persistent", builder.getBoolAttr(persistent)),
+                                     entry("per_sm", integer(launch ? launch.getPerSm() : 1))};
     if (auto extents = function->getAttrOfType<ArrayAttr>(nv::tilesAttrName))
       grid.push_back(entry("tiles", extents));
-    if (launch && !launch.getPersistent()) // nothing here says how many programs the caller wants
+    if (launch && !persistent) // nothing here says how many programs the caller wants
       grid.assign({entry("given", builder.getBoolAttr(true))});
     if (auto extents = function->getAttrOfType<ArrayAttr>(nv::gridAttrName)) {
-      if (extents.empty() || extents.size() > 3 || (launch && launch.getPersistent()))
+      if (extents.empty() || extents.size() > 3 || persistent)
         return function.emitOpError("'")
                << nv::gridAttrName
                << "': expected 1 to 3 extents on a kernel that is not persistent, found "
@@ -210,20 +254,14 @@ struct RecipeBuilder {
       for (auto [axis, extent] : llvm::enumerate(extents))
         grid.push_back(entry(StringRef("xyz").substr(axis, 1), extent));
     }
-    Attribute geometry = dictionary({entry("grid", dictionary(grid)),
-                                     entry("threads", attribute(nv::threadsAttrName, 128)),
-                                     entry("cluster", builder.getI64ArrayAttr({cluster, 1, 1})),
-                                     entry("shared_bytes", attribute(nv::sharedBytesAttrName, 0)),
-                                     entry("cooperative", builder.getBoolAttr(false)),
-                                     entry("dependent", builder.getBoolAttr(function->hasAttr(nv::dependentAttrName)))});
-    function->setAttr(
-        nv::recipeAttrName,
-        dictionary(
-            {entry("version", integer(1)), entry("kernel", text(function.getSymName())),
-             entry("target", text(chip)), entry("arguments", builder.getArrayAttr(arguments)),
-             entry("parameters", builder.getArrayAttr(parameters)), entry("launch", geometry)}));
-    return function.eraseArguments(unused);
+    return builder.getDictionaryAttr(grid);
   }
+
+  func::FuncOp function;
+  Builder builder;
+  StringRef chip;
+  SmallVector<Attribute> arguments, parameters; ///< of the recipe
+  llvm::BitVector unused;                       ///< arguments of the kernel that it needs no parameter for
 };
 
 struct HoistDescriptors : tileloom::nv::impl::NVHoistDescriptorsBase<HoistDescriptors> {

@@ -58,87 +58,110 @@ bool canDraw(FunctionOpInterface kernel, bool cooperative, StringRef &why) {
   return why.empty();
 }
 
-/// Equal tiles are dealt out in turn, which needs no counter; tiles of different length are drawn.
-LogicalResult assignScheduler(FunctionOpInterface kernel, NamedAttrList &fields, bool cooperative) {
-  StringRef why;
-  bool can = canDraw(kernel, cooperative, why);
-  if (auto given = dyn_cast_if_present<StringAttr>(fields.get("scheduler"))) {
-    if (given.getValue() == "dynamic" && !can)
-      return kernel.emitOpError("schedule: scheduler = \"dynamic\" expected ")
-             << why << ", found none";
+class ScheduleAssigner {
+public:
+  ScheduleAssigner(FunctionOpInterface kernel, bool tensorMemory)
+      : kernel(kernel), tensorMemory(tensorMemory), builder(kernel.getContext()) {
+    if (auto given = kernel->getAttrOfType<ScheduleAttr>(scheduleAttrName))
+      fields = NamedAttrList(given.getFields());
+    kernel->walk([&](DotOp dot) {
+      ++products;
+      int64_t own = cast<RankedTensorType>(dot.getType()).getDimSize(0);
+      if (own > rows) {
+        rows = own;
+        tallest = dot;
+      }
+    });
+  }
+
+  LogicalResult run() {
+    setDefault("use", "cooperative");
+    cooperative = cast<StringAttr>(fields.get("use")).getValue() == "cooperative";
+    if (failed(assignReplicas()))
+      return failure();
+    assignOrder();
+    if (!tensorMemory && tallest) {
+      setDefault("pending", 1);
+      // One replica stores while the other multiplies: what little shared memory the pieces take is
+      // another stage of the loop (64 x 256: five instead of four).
+      if (!cooperative && !fields.get("epilogue") && !fields.get("buffers")) {
+        setDefault("epilogue", 32);
+        setDefault("buffers", 2);
+      }
+    }
+    setDefault("specialize", "auto");
+    if (failed(assignScheduler()))
+      return failure();
+    kernel->setAttr(scheduleAttrName, ScheduleAttr::get(kernel.getContext(),
+                                                        fields.getDictionary(kernel.getContext())));
     return success();
   }
-  bool differ = false;
-  kernel->walk([&](ForEachTileOp tiles) { differ = tileloom::schedule::tilesDiffer(tiles); });
-  fields.set("scheduler",
-             Builder(kernel.getContext()).getStringAttr(can && differ ? "dynamic" : "static"));
-  return success();
-}
 
-LogicalResult assign(FunctionOpInterface kernel, bool tensorMemory) {
-  Builder builder(kernel.getContext());
-  auto given = kernel->getAttrOfType<ScheduleAttr>(scheduleAttrName);
-  NamedAttrList fields(given ? given.getFields() : builder.getDictionaryAttr({}));
-  auto setDefault = [&](StringRef name, Attribute value) {
+private:
+  void setDefault(StringRef name, Attribute value) {
     if (!fields.get(name))
       fields.set(name, value);
-  };
+  }
+  void setDefault(StringRef name, const char *value) { setDefault(name, builder.getStringAttr(value)); }
+  void setDefault(StringRef name, int64_t value) { setDefault(name, builder.getI64IntegerAttr(value)); }
 
-  int64_t rows = 0;
+  LogicalResult assignReplicas() {
+    int64_t replicas = cooperative ? (rows % 192 == 0 && rows > 0 ? 3 : rows >= 128 ? 2 : 1) : 2;
+    if (tensorMemory) // one tensor core, whose sums no warp holds
+      replicas = 1;
+    if (!fields.get("replicas"))
+      kernel->setAttr(replicasChosenAttrName, builder.getUnitAttr());
+    setDefault("replicas", replicas);
+    replicas = cast<IntegerAttr>(fields.get("replicas")).getInt();
+    if (cooperative && tallest && rows >= 64 && rows % (64 * replicas))
+      return tallest.emitOpError("rows: expected a multiple of ")
+             << 64 * replicas << " (64 for each of replicas = " << replicas << "), found " << rows;
+    return success();
+  }
+
+  /// Which tiles are walked together, and from which end.
+  void assignOrder() {
+    // Longest first: the last tiles of a launch are then the shortest.
+    if (growsAlongLastExtent(kernel)) {
+      setDefault("order", "reverse");
+      setDefault("raster", 8);
+    }
+    // Rows that choose what they load (groups) share it with few neighbours (4 against 16 rows, groups
+    // of two tiles: 1.10 to 1.19 times as fast; long groups: the same).
+    bool chosen = false;
+    kernel->walk([&](ForEachTileOp tiles) { chosen = tileloom::schedule::placesAreRead(tiles); });
+    if (chosen)
+      setDefault("raster", 4);
+    // One product a tile reads two operands that its neighbours share: walk a block of tiles, of 2048
+    // rows (with 64 rows a tile, 32 were 1.01 to 1.03 times as fast as 16). With more products, the
+    // tiles of a row share what the innermost loop streams.
+    int64_t together = std::clamp<int64_t>(2048 / std::max<int64_t>(rows, 1), 1, 256);
+    setDefault("raster", products == 1 ? together : 1);
+  }
+
+  /// Equal tiles are dealt out in turn, which needs no counter; tiles of different length are drawn.
+  LogicalResult assignScheduler() {
+    StringRef why;
+    bool can = canDraw(kernel, cooperative, why);
+    if (auto given = dyn_cast_if_present<StringAttr>(fields.get("scheduler"))) {
+      if (given.getValue() == "dynamic" && !can)
+        return kernel.emitOpError("schedule: scheduler = \"dynamic\" expected ")
+               << why << ", found none";
+      return success();
+    }
+    bool differ = false;
+    kernel->walk([&](ForEachTileOp tiles) { differ = tileloom::schedule::tilesDiffer(tiles); });
+    setDefault("scheduler", can && differ ? "dynamic" : "static");
+    return success();
+  }
+
+  FunctionOpInterface kernel;
+  bool tensorMemory, cooperative = true;
+  Builder builder;
+  NamedAttrList fields;
+  int64_t rows = 0, products = 0; ///< of the tallest product, and how many there are
   DotOp tallest;
-  int64_t products = 0;
-  kernel->walk([&](DotOp dot) {
-    ++products;
-    int64_t own = cast<RankedTensorType>(dot.getType()).getDimSize(0);
-    if (own > rows) {
-      rows = own;
-      tallest = dot;
-    }
-  });
-  setDefault("use", builder.getStringAttr("cooperative"));
-  bool cooperative = cast<StringAttr>(fields.get("use")).getValue() == "cooperative";
-  int64_t replicas = cooperative ? (rows % 192 == 0 && rows > 0 ? 3 : rows >= 128 ? 2 : 1) : 2;
-  if (tensorMemory) // one tensor core, whose sums no warp holds
-    replicas = 1;
-  if (!fields.get("replicas"))
-    kernel->setAttr(replicasChosenAttrName, builder.getUnitAttr());
-  setDefault("replicas", builder.getI64IntegerAttr(replicas));
-  replicas = cast<IntegerAttr>(fields.get("replicas")).getInt();
-  if (cooperative && tallest && rows >= 64 && rows % (64 * replicas))
-    return tallest.emitOpError("rows: expected a multiple of ")
-           << 64 * replicas << " (64 for each of replicas = " << replicas << "), found " << rows;
-  // Longest first: the last tiles of a launch are then the shortest.
-  if (growsAlongLastExtent(kernel)) {
-    setDefault("order", builder.getStringAttr("reverse"));
-    setDefault("raster", builder.getI64IntegerAttr(8));
-  }
-  // Rows that choose what they load (groups) share it with few neighbours (4 against 16 rows, groups
-  // of two tiles: 1.10 to 1.19 times as fast; long groups: the same).
-  bool chosen = false;
-  kernel->walk([&](ForEachTileOp tiles) { chosen = tileloom::schedule::placesAreRead(tiles); });
-  if (chosen)
-    setDefault("raster", builder.getI64IntegerAttr(4));
-  // One product a tile reads two operands that its neighbours share: walk a block of tiles. With
-  // more, the tiles of a row share what the innermost loop streams.
-  // 2048 rows at a time: with 64 rows a tile, 32 were 1.01 to 1.03 times as fast as 16.
-  int64_t rowsTogether = std::clamp<int64_t>(2048 / std::max<int64_t>(rows, 1), 1, 256);
-  setDefault("raster", builder.getI64IntegerAttr(products == 1 ? rowsTogether : 1));
-  if (!tensorMemory && tallest) {
-    setDefault("pending", builder.getI64IntegerAttr(1));
-    // One replica stores while the other multiplies: what little shared memory the pieces take is
-    // another stage of the loop (64 x 256: five instead of four).
-    if (!cooperative && !fields.get("epilogue") && !fields.get("buffers")) {
-      setDefault("epilogue", builder.getI64IntegerAttr(32));
-      setDefault("buffers", builder.getI64IntegerAttr(2));
-    }
-  }
-  setDefault("specialize", builder.getStringAttr("auto"));
-  if (failed(assignScheduler(kernel, fields, cooperative)))
-    return failure();
-  kernel->setAttr(scheduleAttrName, ScheduleAttr::get(kernel.getContext(),
-                                                      fields.getDictionary(kernel.getContext())));
-  return success();
-}
+};
 
 struct AssignSchedule : tileloom::tile::impl::TileAssignScheduleBase<AssignSchedule> {
   using TileAssignScheduleBase::TileAssignScheduleBase;
@@ -153,7 +176,7 @@ struct AssignSchedule : tileloom::tile::impl::TileAssignScheduleBase<AssignSched
                                     : WalkResult::advance();
                        })
                        .wasInterrupted();
-      if (tiles && failed(assign(function, tileloom::schedule::hasTensorMemory(chip))))
+      if (tiles && failed(ScheduleAssigner(function, tileloom::schedule::hasTensorMemory(chip)).run()))
         signalPassFailure();
     });
   }

@@ -158,84 +158,109 @@ Exchanges exchangesOf(func::FuncOp function) {
   return exchanges;
 }
 
-LogicalResult planDepths(func::FuncOp function, tile::ScheduleAttr schedule) {
-  SmallVector<BufferOp> streams, others;
-  Exchanges exchanges = exchangesOf(function);
-  int64_t fixed = exchanges.bytes, perStage = 0, replicas = 1;
-  function.walk([&](RoleOp role) { replicas = std::max<int64_t>(replicas, role.getReplicas()); });
-  auto bytesOf = [&](BufferOp buffer) {
+class DepthPlanner {
+public:
+  DepthPlanner(func::FuncOp function, tile::ScheduleAttr schedule)
+      : function(function), schedule(schedule), exchanges(exchangesOf(function)), fixed(exchanges.bytes) {
+    function.walk([&](RoleOp role) { replicas = std::max<int64_t>(replicas, role.getReplicas()); });
+  }
+
+  LogicalResult run() {
+    collect();
+    if (streams.empty())
+      return success();
+    int64_t fit = (sharedBytes - fixed) / perStage, depth = wanted(fit);
+    share(depth, fit);
+    if (depth > fit || depth < 1)
+      return function.emitOpError("shared memory: need ")
+             << fixed + perStage * std::max<int64_t>(depth, 1) << " bytes, have " << sharedBytes
+             << ": " << std::max<int64_t>(depth, 1) << " stages of " << perStage << " and " << fixed
+             << " for the rest; "
+             << (fit > 0 ? std::to_string(fit) + " stages would fit"
+                         : std::string("use smaller tiles"));
+    setDepths(depth);
+    addSecondSlots(sharedBytes - fixed - perStage * depth);
+    return success();
+  }
+
+private:
+  int64_t bytesOf(BufferOp buffer) const {
     BufferType type = buffer.getBuffer().getType();
     return slotBytes(type) * type.getDepth() * (buffer.getPerReplica() ? replicas : 1);
-  };
-  function.walk([&](BufferOp buffer) {
-    BufferType type = buffer.getBuffer().getType();
-    if (type.getSpace() != Space::Smem)
-      return;
-    if (isValueBuffer(type)) {
-      fixed += valueSlotBytes * type.getDepth();
-    } else if (loopsAround(buffer) > 0 && !buffer.getPerReplica()) {
-      streams.push_back(buffer);
-      perStage += slotBytes(type);
-    } else {
-      if (loopsAround(buffer) > 0)
-        setDepth(buffer, 2);
-      others.push_back(buffer);
-      fixed += bytesOf(buffer);
-    }
-  });
-  if (streams.empty())
-    return success();
-  int64_t asked = 0;
-  for (BufferOp buffer : streams)
-    asked = std::max(asked, stagesAsked(buffer));
-  auto wanted = [&](int64_t fit) {
-    if (std::optional<int64_t> stages = schedule ? schedule.integer("stages") : std::nullopt)
+  }
+
+  void collect() {
+    function.walk([&](BufferOp buffer) {
+      BufferType type = buffer.getBuffer().getType();
+      if (type.getSpace() != Space::Smem)
+        return;
+      if (isValueBuffer(type)) {
+        fixed += valueSlotBytes * type.getDepth();
+      } else if (loopsAround(buffer) > 0 && !buffer.getPerReplica()) {
+        streams.push_back(buffer);
+        perStage += slotBytes(type);
+        asked = std::max(asked, stagesAsked(buffer));
+      } else {
+        if (loopsAround(buffer) > 0)
+          setDepth(buffer, 2);
+        others.push_back(buffer);
+        fixed += bytesOf(buffer);
+      }
+    });
+  }
+
+  /// The depth of streams, of which `fit` slots each fit.
+  int64_t wanted(int64_t fit) const {
+    if (std::optional<int64_t> stages = schedule.integer("stages"))
       return *stages;
     int64_t depth = std::min(fit, streams.size() > 1 ? deepestOfSeveral : deepestRing);
     return asked ? std::min(depth, asked) : depth; // a wish, not a must
-  };
-  auto setDepths = [&](int64_t depth) {
+  }
+
+  void setDepths(int64_t depth) {
     for (BufferOp buffer : streams)
       setDepth(buffer, depth);
-  };
-  int64_t fit = (sharedBytes - fixed) / perStage, depth = wanted(fit);
-
-  // What a tile's end alone uses may lie over the streams, if that makes them deeper.
-  EpilogueSharing sharing(function, streams, others, exchanges.ops);
-  int64_t late = sharing.lateExchanges() ? exchanges.bytes : 0;
-  for (BufferOp buffer : sharing.lateBuffers())
-    late += bytesOf(buffer);
-  int64_t fitShared = fixed > sharedBytes ? 0 : (sharedBytes - fixed + late) / perStage,
-          deeper = wanted(fitShared);
-  if (late > 0 && deeper <= fitShared && deeper > 0 && (deeper > depth || depth > fit)) {
-    setDepths(deeper);
-    if (sharing.arrange()) {
-      fixed -= std::min(late, deeper * perStage);
-      fit = fitShared;
-      depth = deeper;
-    }
   }
-  if (depth > fit || depth < 1)
-    return function.emitOpError("shared memory: need ")
-           << fixed + perStage * std::max<int64_t>(depth, 1) << " bytes, have " << sharedBytes
-           << ": " << std::max<int64_t>(depth, 1) << " stages of " << perStage << " and " << fixed
-           << " for the rest; "
-           << (fit > 0 ? std::to_string(fit) + " stages would fit"
-                       : std::string("use smaller tiles"));
-  setDepths(depth);
-  int64_t left = sharedBytes - fixed - perStage * depth;
-  function.walk([&](BufferOp buffer) {
-    BufferType type = buffer.getBuffer().getType();
-    bool oncePerTile = type.getSpace() == Space::Smem && type.getDepth() == 1 &&
-                       !buffer.getPerReplica() && !isValueBuffer(type) && isInTileLoop(buffer) &&
-                       loopsAround(buffer) == 0;
-    if (!oncePerTile || slotBytes(type) > left)
+
+  /// What a tile's end alone uses may lie over the streams, if that makes them deeper.
+  void share(int64_t &depth, int64_t &fit) {
+    EpilogueSharing sharing(function, streams, others, exchanges.ops);
+    int64_t late = sharing.lateExchanges() ? exchanges.bytes : 0;
+    for (BufferOp buffer : sharing.lateBuffers())
+      late += bytesOf(buffer);
+    int64_t fitShared = fixed > sharedBytes ? 0 : (sharedBytes - fixed + late) / perStage,
+            deeper = wanted(fitShared);
+    if (late == 0 || deeper > fitShared || deeper <= 0 || (deeper <= depth && depth <= fit))
       return;
-    left -= slotBytes(type);
-    setDepth(buffer, 2);
-  });
-  return success();
-}
+    setDepths(deeper);
+    if (!sharing.arrange())
+      return;
+    fixed -= std::min(late, deeper * perStage);
+    fit = fitShared;
+    depth = deeper;
+  }
+
+  /// For what is loaded once a tile, as far as the memory that is left goes.
+  void addSecondSlots(int64_t left) {
+    function.walk([&](BufferOp buffer) {
+      BufferType type = buffer.getBuffer().getType();
+      bool oncePerTile = type.getSpace() == Space::Smem && type.getDepth() == 1 &&
+                         !buffer.getPerReplica() && !isValueBuffer(type) && isInTileLoop(buffer) &&
+                         loopsAround(buffer) == 0;
+      if (!oncePerTile || slotBytes(type) > left)
+        return;
+      left -= slotBytes(type);
+      setDepth(buffer, 2);
+    });
+  }
+
+  func::FuncOp function;
+  tile::ScheduleAttr schedule;
+  Exchanges exchanges;
+  SmallVector<BufferOp> streams, others; ///< that feed loops, and others in shared memory
+  int64_t fixed, perStage = 0;           ///< bytes of others, and of one slot of each stream
+  int64_t replicas = 1, asked = 0;
+};
 
 int64_t columnsOf(BufferType type) {
   RankedTensorType view = type.getViews()[0];
@@ -336,8 +361,7 @@ void planRegisters(func::FuncOp function, tile::ScheduleAttr schedule) {
   };
   if (budget == mostRegisters && groups > 1 && llvm::all_of(wide, hasRoom))
     budget -= 8;
-  if (schedule)
-    budget = schedule.integer("registers").value_or(budget);
+  budget = schedule.integer("registers").value_or(budget);
   // One warpgroup of math leaves enough for roles that compute many places to copy from.
   if (gathering.empty() && registerPool - 128 * groups * budget >= 128 * issuerRegisters)
     least = issuerRegisters;
@@ -355,7 +379,7 @@ struct PlanBuffers : tileloom::warp::impl::WarpPlanBuffersBase<PlanBuffers> {
       if (!schedule)
         return;
       giveReplicasSlots(function);
-      if (failed(planDepths(function, schedule)) || failed(planTensorMemory(function)))
+      if (failed(DepthPlanner(function, schedule).run()) || failed(planTensorMemory(function)))
         return signalPassFailure();
       planRegisters(function, schedule);
     });

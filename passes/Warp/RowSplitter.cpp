@@ -105,72 +105,12 @@ private:
 
   /// What the slice of `value`, an operand or a result of `op`, says about the others.
   void relate(Operation *op, Value value, int64_t dim) {
-    if (isAdaptable(op))
+    if (isAdaptable(op) || isa<nv::StorePartialOp>(op))
       return;
-    if (auto loop = dyn_cast<scf::ForOp>(op)) {
-      for (unsigned i = 0; i < loop.getNumResults(); ++i)
-        if (loop.getResult(i) == value || loop.getInitArgs()[i] == value)
-          carried(loop, i, dim);
-      return;
-    }
-    if (auto yield = dyn_cast<scf::YieldOp>(op)) {
-      Operation *parent = yield->getParentOp();
-      for (unsigned i = 0; i < yield.getNumOperands(); ++i) {
-        if (yield.getOperand(i) != value)
-          continue;
-        if (auto loop = dyn_cast<scf::ForOp>(parent))
-          carried(loop, i, dim);
-        else if (auto branch = dyn_cast<scf::IfOp>(parent))
-          branched(branch, i, dim);
-        else
-          refuse(op, "a while loop carries them");
-      }
-      return;
-    }
-    if (auto branch = dyn_cast<scf::IfOp>(op))
-      return branched(branch, cast<OpResult>(value).getResultNumber(), dim);
-    if (auto product = dyn_cast<nv::WgmmaOp>(op)) {
-      // Rows of a and of the sum are the product's rows; b has none.
-      if (dim != 0)
-        return refuse(op, "only the rows of a product can be shared");
-      set(product.getResult(), 0, op);
-      set(product.getA(), 0, op);
-      if (product.getC())
-        set(product.getC(), 0, op);
-      return;
-    }
-    if (auto reduce = dyn_cast<nv::ReduceOp>(op)) {
-      int64_t along = reduce.getDim();
-      if (value == reduce.getSource()) {
-        if (dim == along)
-          return refuse(op, "a reduction along the rows crosses replicas");
-        return set(reduce.getResult(), dim - (dim > along), op);
-      }
-      return set(reduce.getSource(), dim + (dim >= along), op);
-    }
-    if (isa<nv::BroadcastOp, tile::ExpandDimsOp>(op)) {
-      auto broadcast = dyn_cast<nv::BroadcastOp>(op);
-      int64_t along = broadcast ? broadcast.getDim() : cast<tile::ExpandDimsOp>(op).getDim();
-      if (value == op->getOperand(0))
-        return set(op->getResult(0), dim + (dim >= along), op);
-      if (dim != along) // else the source is the same for all replicas
-        set(op->getOperand(0), dim - (dim > along), op);
-      return;
-    }
-    if (auto broadcast = dyn_cast<tile::BroadcastOp>(op)) {
-      Value source = broadcast.getSource();
-      if (value == source || cast<RankedTensorType>(source.getType()).getDimSize(dim) != 1)
-        set(value == source ? broadcast.getResult() : source, dim, op);
-      return;
-    }
-    if (auto extract = dyn_cast<nv::ExtractOp>(op)) {
-      set(extract.getSource(), dim, op);
-      return set(extract.getResult(), dim, op);
-    }
-    if (auto trans = dyn_cast<tile::TransOp>(op)) {
-      set(trans.getSource() == value ? trans.getResult() : trans.getSource(), 1 - dim, op);
-      return;
-    }
+    if (isa<scf::ForOp, scf::YieldOp, scf::IfOp>(op))
+      return relateControlFlow(op, value, dim);
+    if (isa<nv::ReduceOp, nv::BroadcastOp, tile::ExpandDimsOp, tile::BroadcastOp, tile::TransOp>(op))
+      return relateShapes(op, value, dim);
     if (auto store = dyn_cast<StoreOp>(op)) {
       ArrayRef<int64_t> box = cast<tile::DescType>(store.getDesc().getType()).getShape();
       auto type = cast<RankedTensorType>(store.getValue().getType());
@@ -180,21 +120,75 @@ private:
                "expected a multiple of " + Twine(replicas) + " in its box, found " + Twine(extent));
       return;
     }
-    if (isa<nv::StorePartialOp>(op))
-      return;
-    if (auto sum = dyn_cast<nv::SumPartialsOp>(op)) {
-      set(sum.getLike(), dim, op);
-      return set(sum.getResult(), dim, op);
-    }
-    bool together = OpTrait::hasElementwiseMappableTraits(op) ||
-                    isa<nv::WgmmaWaitOp, nv::ConcatOp, nv::GlobalLoadOp, nv::GlobalStoreOp,
-                        nv::LocalLoadOp, tile::GatherOp, tile::ScatterOp, tile::AtomicOp>(op);
-    if (!together)
+    SmallVector<Value> together;
+    if (auto product = dyn_cast<nv::WgmmaOp>(op)) {
+      // Rows of a and of the sum are the product's rows; b has none.
+      if (dim != 0)
+        return refuse(op, "only the rows of a product can be shared");
+      together = {product.getResult(), product.getA()};
+      if (product.getC())
+        together.push_back(product.getC());
+    } else if (auto extract = dyn_cast<nv::ExtractOp>(op)) {
+      together = {extract.getSource(), extract.getResult()};
+    } else if (auto sum = dyn_cast<nv::SumPartialsOp>(op)) {
+      together = {sum.getLike(), sum.getResult()};
+    } else if (OpTrait::hasElementwiseMappableTraits(op) ||
+               isa<nv::WgmmaWaitOp, nv::ConcatOp, nv::GlobalLoadOp, nv::GlobalStoreOp,
+                   nv::LocalLoadOp, tile::GatherOp, tile::ScatterOp, tile::AtomicOp>(op)) {
+      llvm::append_range(together, op->getOperands());
+      llvm::append_range(together, op->getResults());
+    } else {
       return refuse(op, "not known how the rows of '" + op->getName().getStringRef() + "' depend on each other");
-    for (Value other : op->getOperands())
+    }
+    for (Value other : together)
       set(other, dim, op);
-    for (Value other : op->getResults())
-      set(other, dim, op);
+  }
+
+  void relateControlFlow(Operation *op, Value value, int64_t dim) {
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      for (unsigned i = 0; i < loop.getNumResults(); ++i)
+        if (loop.getResult(i) == value || loop.getInitArgs()[i] == value)
+          carried(loop, i, dim);
+    } else if (auto yield = dyn_cast<scf::YieldOp>(op)) {
+      for (unsigned i = 0; i < yield.getNumOperands(); ++i) {
+        if (yield.getOperand(i) != value)
+          continue;
+        if (auto loop = dyn_cast<scf::ForOp>(yield->getParentOp()))
+          carried(loop, i, dim);
+        else if (auto branch = dyn_cast<scf::IfOp>(yield->getParentOp()))
+          branched(branch, i, dim);
+        else
+          refuse(op, "a while loop carries them");
+      }
+    } else {
+      branched(cast<scf::IfOp>(op), cast<OpResult>(value).getResultNumber(), dim);
+    }
+  }
+
+  /// Operations whose source has other dimensions than their result.
+  void relateShapes(Operation *op, Value value, int64_t dim) {
+    Value source = op->getOperand(0), result = op->getResult(0);
+    if (auto reduce = dyn_cast<nv::ReduceOp>(op)) {
+      int64_t along = reduce.getDim();
+      if (value == source) {
+        if (dim == along)
+          return refuse(op, "a reduction along the rows crosses replicas");
+        return set(result, dim - (dim > along), op);
+      }
+      set(source, dim + (dim >= along), op);
+    } else if (isa<nv::BroadcastOp, tile::ExpandDimsOp>(op)) {
+      auto broadcast = dyn_cast<nv::BroadcastOp>(op);
+      int64_t along = broadcast ? broadcast.getDim() : cast<tile::ExpandDimsOp>(op).getDim();
+      if (value == source)
+        return set(result, dim + (dim >= along), op);
+      if (dim != along) // else the source is the same for all replicas
+        set(source, dim - (dim > along), op);
+    } else if (isa<tile::BroadcastOp>(op)) {
+      if (value == source || cast<RankedTensorType>(source.getType()).getDimSize(dim) != 1)
+        set(value == source ? result : source, dim, op);
+    } else { // transposed
+      set(value == source ? result : source, 1 - dim, op);
+    }
   }
 
   void branched(scf::IfOp branch, unsigned index, int64_t dim) {

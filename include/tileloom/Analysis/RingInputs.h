@@ -41,10 +41,12 @@ using Valuation = llvm::SmallVector<int32_t>;
 
 class Inputs {
 public:
+  using IsRing = llvm::function_ref<bool(mlir::Operation *)>;
+  using RingDepth = llvm::function_ref<int64_t(mlir::Operation *)>;
+
   /// `isRing` tells the operations whose order matters: control flow without any inside decides
   /// nothing. `tripLimit` leaves out trip counts of inner loops from there on (0: none).
-  void analyze(mlir::Operation *root, llvm::function_ref<bool(mlir::Operation *)> isRing,
-               llvm::function_ref<int64_t(mlir::Operation *)> ringDepth, int64_t tripLimit);
+  void analyze(mlir::Operation *root, IsRing isRing, RingDepth ringDepth, int64_t tripLimit);
 
   /// Whether a constant trip count reaches `tripLimit`.
   bool exceedsLimit() const { return constantTripsExceedLimit; }
@@ -67,18 +69,31 @@ private:
     bool tile = false, inner = false, extra = false;
     double least = 0; ///< the smallest unit of a number of tiles; larger ones count a share of them
     llvm::SmallVector<int64_t, 2> depths;
+
+    /// Of a branch's condition.
+    static Mark condition() {
+      Mark mark;
+      mark.extra = true;
+      return mark;
+    }
   };
   llvm::DenseMap<mlir::Value, Mark> marks;
   llvm::DenseMap<mlir::Value, int32_t> leafIndex;
   llvm::SmallVector<Leaf> leaves;
   /// What is written to an element of a buffer.
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, llvm::SmallVector<mlir::Value, 1>> sent;
+  llvm::SmallDenseSet<mlir::Value> whileConditions;
   bool constantTripsExceedLimit = false;
 
   void mark(mlir::Value value, const Mark &how);
+  void markSources(mlir::BlockArgument argument, const Mark &how);
+  void markOperands(mlir::Operation *op, const Mark &how);
+  static Mark markOf(mlir::Operation *op, IsRing isRing, RingDepth ringDepth);
+  void markControl(mlir::Operation *op, Mark how, int64_t tripLimit);
   bool merge(mlir::Value value, const Mark &how);
   llvm::ArrayRef<mlir::Value> sentTo(mlir::Operation *load) const;
   void addLeaf(mlir::Value value, llvm::StringMap<int32_t> &functions);
+  void addCandidates(Leaf &leaf, mlir::Value value, int64_t tripLimit);
 };
 
 /// An integer operation of arith on known operands: which it is, told once, and its widths.

@@ -109,6 +109,8 @@ public:
 
 private:
   mlir::LogicalResult collect();
+  mlir::FailureOr<RingInfo> ringInfo(mlir::Operation *op, warp::RoleOp role);
+  void placeSlots();
   void collectRole(int32_t role);
   mlir::LogicalResult checkStructure() const;
   mlir::LogicalResult checkWholeSlot(mlir::Operation *op, int32_t ring) const;
