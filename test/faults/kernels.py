@@ -15,17 +15,9 @@ from language import by_language
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = os.path.join(HERE, "..", "programs", "warp")
-sys.path.insert(0, os.path.join(HERE, "..", "Simulator", "Inputs"))
+sys.path[:0] = [os.path.join(HERE, "..", "python"), os.path.join(HERE, "..", "Simulator", "Inputs")]
 
-
-def bf16(values):
-    """Rounded to nearest even, as 16-bit integers."""
-    bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
-    return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
-
-
-def fp32(bits):
-    return (bits.astype(np.uint32) << 16).view(np.float32)
+from programs import bf16, fp32  # noqa: E402
 
 
 class Array:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tileloom as tl
+from programs import bf16, fp32
 
 
 @tl.jit
@@ -51,11 +52,6 @@ def trunc_divide(a, b):
     return np.trunc(a / b).astype(np.int64)
 
 
-def bf16(x):
-    bits = x.astype(np.float32).view(np.uint32)
-    return ((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000).view(np.float32)
-
-
 def expected(case, a, b, m):
     rows, columns = np.arange(64)[:, None], np.arange(64)[None, :]
     ia, ib = np.trunc(np.float32(10) * a.astype(np.float32)).astype(np.int64), np.trunc(np.float32(10) * b.astype(np.float32)).astype(np.int64)
@@ -71,7 +67,7 @@ def expected(case, a, b, m):
         "columns": lambda: a - a.max(0, keepdims=True) + b.min(0, keepdims=True),
         "softmax": lambda: np.exp(a) / np.exp(a).sum(1, keepdims=True),
         "index": lambda: a + rows * 2 + columns % 3, "mask": lambda: np.where(m + rows < 70, a, 0),
-        "round": lambda: bf16(a) + b.astype(np.float16).astype(np.float64),
+        "round": lambda: fp32(bf16(a)) + b.astype(np.float16).astype(np.float64),
         "integer": lambda: trunc_divide(ia, 3) + (ib - 4 * trunc_divide(ib, 4)) - (ia & 6),
     }[case]()
 

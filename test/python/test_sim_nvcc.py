@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 
+from programs import bf16, fp32
 from tileloom import sim, testing
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -37,15 +38,6 @@ def ptx(tmp_path_factory):
 
 def run(ptx, entry, *arguments, seeds=3, **launch):
     return testing.simulate(ptx, None, *arguments, entry=entry, seeds=seeds, **launch).check().outputs
-
-
-def bf16(values):
-    bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
-    return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
-
-
-def fp32(bits):
-    return (bits.astype(np.uint32) << 16).view(np.float32)
 
 
 def test_reduce(ptx):

@@ -13,17 +13,9 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 
 import run_triton  # noqa: E402
 import triton_kernels as kernels  # noqa: E402
+from programs import bf16, fp32  # noqa: E402
 
 LOG2E = 1.4426950408889634
-
-
-def bf16(values):
-    bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
-    return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
-
-
-def fp32(bits):
-    return (bits.astype(np.uint32) << 16).view(np.float32)
 
 
 def run(kernel, arguments, constants, grid, capability, elements=None, seeds=2, **options):
