@@ -2,8 +2,11 @@
 decoding. One process; results are checked first (fp64 on sampled rows, outputs poisoned with NaN), then timed as replays of captured launches, interleaved,
 with the L2 cache flushed before each; medians.
 
-    bench/attention.py [--only SECTION,...] [--shapes REGEX] [--repeats N] [--no-triton] [--json FILE] [--plot FILE.png]   (SECTIONS below)
+    bench/attention.py [--only SECTION,...] [--shapes REGEX] [--repeats N] [--no-triton] [--json FILE [--resume]] [--plot FILE.png]   (SECTIONS below)
     bench/attention.py --from FILE --plot FILE.png      the plot of a results file, without a GPU (matplotlib)
+
+FILE is written after each section, with what there is. --resume keeps the rows that it has, but for those that this run makes again: the sections of one
+machine may be recorded by several commands. Each row has the number of its run in "runs".
 
 --plot draws TFLOP/s against length for each head dimension. Of windows and chunks only the keys that are seen count.
 """
@@ -362,9 +365,15 @@ def main():
     parser.add_argument("--repeats", type=int, default=11)
     parser.add_argument("--no-triton", action="store_true")
     parser.add_argument("--json")
+    parser.add_argument("--resume", action="store_true")
     parser.add_argument("--plot")
     parser.add_argument("--from", dest="source")
     options = parser.parse_args()
+    sections = options.only.split(",")
+    if unknown := [name for name in sections if name not in SECTIONS]:
+        parser.error(f"--only: unknown section '{unknown[0]}'; needed some of {', '.join(SECTIONS)}")
+    if options.resume and not options.json:
+        parser.error("--resume: needed --json FILE beside it")
     if options.source:
         with open(options.source) as file:
             plot(json.load(file)["rows"], options.plot)
@@ -372,15 +381,19 @@ def main():
     import torch
     torch.manual_seed(0)
     bench = make_bench(options)(options.repeats)
+    if options.resume:
+        bench.resume(options.json)
     work = {"dense": [(*s, c) for s in DENSE for c in (False, True)], "arguments": [(4, 4096, 16, 128)],
             "fp8": [(b, s, 16, 128, c) for b, s in LENGTHS for c in (False, True)],
             "varlen": [(kind, 16384, 16, g, 128, c) for kind, g in (("equal", 16), ("mixed", 16)) for c in (False, True)],
             "decode": [*DECODE, *((*s, True) for s in FEW)], "latent": [(64, 4096, 128), (128, 8192, 128), (1, 65536, 128)],
             "unequal": [([32768, 16384] + [512] * 14, 64, 8, 128)], "search": [(*s, c) for s in SEARCH for c in (False, True)]}
-    failures = sum(bench.run(name, getattr(bench, name), work[name], options.shapes) for name in options.only.split(","))
+    failures = 0
+    for name in sections:
+        failures += bench.run(name, getattr(bench, name), work[name], options.shapes)
+        if options.json:
+            bench.write(options.json, "attention.py")
     bench.summary()
-    if options.json:
-        bench.write(options.json, "attention.py")
     if options.plot:
         plot(bench.rows, options.plot)
     return 1 if failures else 0
