@@ -27,6 +27,7 @@ void buildTileStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createInlinerPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addPass(tile::createTilePlaceWorkspaces());
   pm.addPass(tile::createTileCheckCopies());
   pm.addPass(tile::createTileSwapOperands({options.chip}));
   pm.addPass(tile::createTileJoinProducts());

@@ -1,0 +1,53 @@
+"""Parts of the keys of a tile of rows as items of work: which keys a part has, and how the last one to arrive puts all of them together."""
+
+import tileloom as tl
+
+from .online_softmax import LN2, LOG2E
+
+
+@tl.jit
+def part(tiles, z, splits):
+    """Part z of `splits` of the tiles of keys; at least one tile, which nobody sees if none is left."""
+    count, end = tiles
+    each = tl.cdiv(count, splits)
+    start = end - count + z * each
+    count = tl.maximum(tl.minimum(each, end - start), 1)
+    return count, start + count
+
+
+@tl.jit
+def hand_in(own, own_lse, row, there, item, rows):
+    """Leaves `own` [BM, D] and its logarithms [BM], of which the rows that are `there` count, for the last part of a tile to arrive. Gives whether this is
+    the last one, and what `put_together` takes. row: arange(0, BM). item: (z, how many parts this tile has, and at most has any, number of the tile, of how many
+    tiles). rows: that a tile has at most."""
+    z, count, splits, tile, tiles = item
+    D: tl.constexpr = own.shape[1]
+    parts, logarithms = tl.workspace((tiles, splits, rows, D), tl.float32), tl.workspace((tiles, splits, rows), tl.float32)
+    first = tile.to(tl.int64) * splits * rows  # row of the first part
+    mine = z * rows + row
+    tl.store(parts + first * D + mine[:, None] * D + tl.arange(0, D)[None, :], own, there[:, None])
+    tl.store(logarithms + first + mine, own_lse, there)
+    return tl.last_arrival(tile, count, tiles), (parts + first * D, logarithms + first, count, rows)
+
+
+@tl.jit
+def put_together(found, start, valid, TOGETHER: tl.constexpr, D: tl.constexpr):
+    """TOGETHER rows from `start` on out of all parts, in their order: (out [TOGETHER * D], its logarithms). valid: which of these elements there are. The parts are
+    read as lines of memory, many at a time: as a tile of rows the few rows that there are would be one warp's."""
+    parts, logarithms, count, rows = found
+    MANY: tl.constexpr = 8192 // (TOGETHER * D)
+    at = tl.arange(0, TOGETHER * D)
+    top, total, acc = tl.full((TOGETHER * D,), -tl.inf, tl.float32), tl.zeros((TOGETHER * D,), tl.float32), tl.zeros((TOGETHER * D,), tl.float32)
+    for z in tl.range(0, count, MANY):
+        n = z + tl.arange(0, MANY)
+        mask = (n < count)[:, None] & valid[None, :]
+        line = n * rows + start
+        own = tl.load(logarithms + line[:, None] + (at // D)[None, :], mask, -tl.inf) * LOG2E
+        value = tl.load(parts + line[:, None] * D + at[None, :], mask, 0)
+        new = tl.maximum(top, tl.max(own, 0))
+        shift = tl.where(new == -tl.inf, 0.0, new)
+        alpha, weight = tl.exp2(top - shift), tl.exp2(own - shift[None, :])
+        total = total * alpha + tl.sum(weight, 0)
+        acc = acc * alpha + tl.sum(tl.where(weight > 0, value * weight, 0.0), 0)
+        top = new
+    return acc * tl.where(total > 0, 1.0 / total, 0.0), (top + tl.log2(total)) * LN2
