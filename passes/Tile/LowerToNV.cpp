@@ -17,6 +17,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace tileloom::tile {
@@ -143,7 +144,7 @@ struct LowerLastArrival : OpRewritePattern<LastArrivalOp> {
   /// Whether the store engine may have something of this tile under way.
   static bool storesCopies(LastArrivalOp op) {
     auto stores = [](Operation *other) { return other->walk([](warp::StoreOp) { return WalkResult::interrupt(); }).wasInterrupted(); };
-    for (Operation *at = op; at && !isa<ForEachTileOp, warp::ForEachTileOp, warp::RoleOp>(at); at = at->getParentOp()) {
+    for (Operation *at = op; !isa<warp::ForEachTileOp, warp::RoleOp, FunctionOpInterface>(at); at = at->getParentOp()) {
       if (isa<scf::ForOp, scf::WhileOp>(at) && stores(at))
         return true;
       for (Operation &other : llvm::make_range(at->getBlock()->begin(), at->getIterator()))

@@ -78,7 +78,8 @@ def test_products(tile, stored, target):
     results = []
     for seed in range(3):
         c, copy = np.full((128, 128), np.nan, np.float32), np.full((3 * 128, 128), np.nan, np.float32)
-        product(a, b, c, 3, *tile, 64, stored, copy if stored else None, target=target, simulator={"seed": seed, "multiprocessors": 3 + seed})
+        product(a, b, c, 3, *tile, 64, stored, copy if stored else None, target=target, schedule={"stages": 4},
+                simulator={"seed": seed, "multiprocessors": 3 + seed})
         results.append(c)
     wanted = a.astype(np.float64) @ b.astype(np.float64).T
     assert np.abs(results[0] - wanted).max() < 1e-2
@@ -88,9 +89,10 @@ def test_products(tile, stored, target):
 
 def test_sizes_are_in_the_recipe():
     view = ("f32", 2)
-    compiled = product.compile(signature={"a": ("bf16", 2), "b": ("bf16", 2), "c": view, "slices": "i32"}, target="sm_90a", BM=128, BN=64, BK=64, STORED=False)
+    compiled = product.compile(signature={"a": ("bf16", 2), "b": ("bf16", 2), "c": view, "slices": "i32"}, target="sm_90a", BM=64, BN=64, BK=64, STORED=False,
+                               schedule={"stages": 4})
     spaces = [parameter for parameter in compiled.recipe["parameters"] if parameter["kind"] == "workspace"]
-    assert [space["zero"] for space in spaces] == [False, True] and all("op" in space["bytes"] for space in spaces)
+    assert [space["zero"] for space in spaces if "op" in str(space["bytes"])] == [False, True]
 
 
 def test_warpgroups_that_share_a_tile():

@@ -7,7 +7,7 @@ from .attention_arguments import launch_options, multiprocessors, width
 from .combine import combine
 from .decode_plan import choose_splits, keys_seen, most_parts
 from .online_softmax import attend, dense, descaled, finish, key_tiles, logarithm
-from .parts import hand_in, part, put_together
+from .parts import hand_in, part, rows_together, space_for, write_together
 from .sequences import gather_pages, load_pages, load_rows
 
 
@@ -54,11 +54,11 @@ def kvcache_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, lse_step
                    splits, R: tl.constexpr, ROWS: tl.constexpr, PAGE: tl.constexpr, READ: tl.constexpr, scale, CAUSAL: tl.constexpr, left=None, right=None,
                    chunk=None, sinks=None, softcap=None, score_mod: tl.constexpr = None, mask_mod: tl.constexpr = None, arguments=(), DK: tl.constexpr = 128,
                    DV: tl.constexpr = 128, THRESHOLD: tl.constexpr = 0.0, scales=(None, None, None), plan=None, items=None, qv: tl.view = None,
-                   HALVES: tl.constexpr = 1, TOGETHER: tl.constexpr = 0, BM: tl.constexpr = tl.auto, BN: tl.constexpr = tl.auto):
+                   HALVES: tl.constexpr = 1, TOGETHER: tl.constexpr = 0, space=None, BM: tl.constexpr = tl.auto, BN: tl.constexpr = tl.auto):
     """q [B, S, H, D], k and v [batches or pages, rows, G, ...], o [splits * B, S, H, E]. A tile has ROWS rows for each query, the first R of them a
     head's each. plan: None, or how many of the `splits` parts the keys of each sequence have, and from plan[B] on `items` parts
     (decode_plan.py). qv: None, or [B, S, H, E]: scores are q k^T + qv v^T. HALVES: 2 where v has 2 * DV columns, each half a tile's. TOGETHER: 0, or so
-    many rows at a time the last part of a tile puts together; o is [B, S, H, E] then."""
+    many rows at a time the last part of a tile puts together, in `space`; o is [B, S, H, E] then."""
     B, S, H = q.shape[:3]
     G = k.shape[2]
     for b, group, m, z in tl.tiles(B if items is None else items, H // R, (S * ROWS, BM), (splits if items is None else 1) * HALVES):
@@ -94,16 +94,11 @@ def kvcache_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, lse_step
             if TOGETHER:
                 blocks, rows = tl.cdiv(S * ROWS, BM), tl.minimum(S * ROWS, BM)
                 tile = ((b * (H // R) + group) * blocks + m // BM) * HALVES + column // DV
-                last, found = hand_in(out, logarithm(rest), row, there, (z, count, splits, tile, B * (H // R) * blocks * HALVES), rows)
+                last, found = hand_in(out, logarithm(rest), row, there, (z, count, splits, tile, B * (H // R) * blocks * HALVES), rows, space)
                 if last:
-                    for start in tl.range(0, tl.minimum(S * ROWS - m, BM), TOGETHER):
-                        at = tl.arange(0, TOGETHER * DV)
-                        line, d = start + at // DV, column + at % DV
-                        i, h = first + line // ROWS, group * R + line % ROWS
-                        valid = (i < S) & (line % ROWS < R)
-                        out, total = put_together(found, start, valid, TOGETHER, DV)
-                        tl.store(o.ptr + b * o.stride(0) + i * o.stride(1) + h * o.stride(2) + d, out.to(o.dtype), valid & (d < o.shape[3]))
-                        tl.store(lse + b.to(tl.int64) * lse_steps[0] + h * lse_steps[1] + i * lse_steps[2], total, valid & (d == 0))
+                    of = first, S, group * R, tl.minimum(S * ROWS - m, BM)
+                    write_together(found, of, o.ptr + b * o.stride(0), (o.stride(1), o.stride(2)), o.shape[3], column,
+                                   lse + b.to(tl.int64) * lse_steps[0], (lse_steps[2], lse_steps[1]), R, ROWS, TOGETHER, DV)
             else:
                 store_group(o, z * B + b, first, group, out.to(o.dtype), R, ROWS, column)
                 tl.store(lse + (z * B + b).to(tl.int64) * lse_steps[0] + h * lse_steps[1] + i * lse_steps[2], logarithm(rest), there & (column == 0))
@@ -134,6 +129,7 @@ def over_parts(q, k, v, out, lse, given, scales, *, groups, splits, most, length
         plan = None
     items = None if plan is None else arrays.facts_of(plan, "", "plan").shape[0] - B
     together = rows_together(S * ROWS, splits, others[-2], launch)
+    space = space_for(q, B * (H // R) * blocks * halves, splits, min(S * ROWS, 64), others[-2]) if together else None
     stored, whole = arrays.boxed_result(out, result)
     logarithms, lse_steps, in_launch = lse, (H * S, S, 1), splits == 1 or together
     if not in_launch:
@@ -141,19 +137,11 @@ def over_parts(q, k, v, out, lse, given, scales, *, groups, splits, most, length
         stored, logarithms, lse_steps = parts.reshape(splits * B, *parts.shape[2:]), arrays.empty(q, (splits, B, S, H), tl.float32), (S * H, 1, H)
     step = None if table is None else arrays.facts_of(table, "", "page_table").strides[0]
     kvcache_kernel(q, k, v, stored, logarithms, lse_steps, lengths, added, most, places, padding, table, step, steps, splits, R, ROWS, page, read, scale,
-                   causal and S > 1, *others, scales, plan, items, qv, halves, together, **launch)  # one query sees all keys
+                   causal and S > 1, *others, scales, plan, items, qv, halves, together, space, **launch)  # one query sees all keys
     if not in_launch:
         combine(parts[..., :E], logarithms, out, lse, counts=None if plan is None else plan[:B], **launch_options(launch))
     elif whole is not out:
         out[...] = whole
-
-
-def rows_together(rows, splits, width, launch, always=False):
-    """How many of a tile's `rows` the last of `splits` parts to arrive puts together at a time; 0: a launch of its own does it, by all processors. One
-    processor reads 64 bytes a clock: 192 KB take as long as a launch."""
-    if splits == 1 or launch.get("BM") != 64 or not always and min(rows, 64) * splits * width * 4 > 192 << 10:
-        return 0
-    return min(tl.next_power_of_2(rows), max(1, 1024 // width))
 
 
 def _tiles(page, rows, widest, bytes_of_key, launch):

@@ -2,6 +2,7 @@
 
 import tileloom as tl
 
+from . import arrays
 from .online_softmax import LN2, LOG2E
 
 
@@ -16,16 +17,16 @@ def part(tiles, z, splits):
 
 
 @tl.jit
-def hand_in(own, own_lse, row, there, item, rows):
+def hand_in(own, own_lse, row, there, item, rows, space):
     """Leaves `own` [BM, D] and its logarithms [BM], of which the rows that are `there` count, for the last part of a tile to arrive. Gives whether this is
     the last one, and what `put_together` takes. row: arange(0, BM). item: (z, how many parts this tile has, and at most has any, number of the tile, of how many
-    tiles). rows: that a tile has at most."""
+    tiles). rows: that a tile has at most. space: float32 [tiles, splits, rows, D] and [tiles, splits, rows]."""
     z, count, splits, tile, tiles = item
     D: tl.constexpr = own.shape[1]
-    parts, logarithms = tl.workspace((tiles, splits, rows, D), tl.float32), tl.workspace((tiles, splits, rows), tl.float32)
+    parts, logarithms = space
     first = tile.to(tl.int64) * splits * rows  # row of the first part
     mine = z * rows + row
-    tl.store(parts + first * D + mine[:, None] * D + tl.arange(0, D)[None, :], own, there[:, None])
+    tl.store(parts + first * D + (mine[:, None] * D + tl.arange(0, D)[None, :]), own, there[:, None])
     tl.store(logarithms + first + mine, own_lse, there)
     return tl.last_arrival(tile, count, tiles), (parts + first * D, logarithms + first, count, rows)
 
@@ -35,15 +36,15 @@ def put_together(found, start, valid, TOGETHER: tl.constexpr, D: tl.constexpr):
     """TOGETHER rows from `start` on out of all parts, in their order: (out [TOGETHER * D], its logarithms). valid: which of these elements there are. The parts are
     read as lines of memory, many at a time: as a tile of rows the few rows that there are would be one warp's."""
     parts, logarithms, count, rows = found
-    MANY: tl.constexpr = 8192 // (TOGETHER * D)
+    MANY: tl.constexpr = tl.next_power_of_2(8192 // (TOGETHER * D) + 1) // 2
     at = tl.arange(0, TOGETHER * D)
     top, total, acc = tl.full((TOGETHER * D,), -tl.inf, tl.float32), tl.zeros((TOGETHER * D,), tl.float32), tl.zeros((TOGETHER * D,), tl.float32)
     for z in tl.range(0, count, MANY):
         n = z + tl.arange(0, MANY)
         mask = (n < count)[:, None] & valid[None, :]
         line = n * rows + start
-        own = tl.load(logarithms + line[:, None] + (at // D)[None, :], mask, -tl.inf) * LOG2E
-        value = tl.load(parts + line[:, None] * D + at[None, :], mask, 0)
+        own = tl.load(logarithms + (line[:, None] + (at // D)[None, :]), mask, -tl.inf) * LOG2E
+        value = tl.load(parts + (line[:, None] * D + at[None, :]), mask, 0)
         new = tl.maximum(top, tl.max(own, 0))
         shift = tl.where(new == -tl.inf, 0.0, new)
         alpha, weight = tl.exp2(top - shift), tl.exp2(own - shift[None, :])
@@ -51,3 +52,31 @@ def put_together(found, start, valid, TOGETHER: tl.constexpr, D: tl.constexpr):
         acc = acc * alpha + tl.sum(tl.where(weight > 0, value * weight, 0.0), 0)
         top = new
     return acc * tl.where(total > 0, 1.0 / total, 0.0), (top + tl.log2(total)) * LN2
+
+
+@tl.jit
+def write_together(found, of, o, o_steps, E, column, lse, lse_steps, R: tl.constexpr, ROWS: tl.constexpr, TOGETHER: tl.constexpr, D: tl.constexpr):
+    """Writes the rows of a tile out of its parts. of: (first query, number of queries, first head, rows of the tile). o, lse: where the sequence's begin;
+    steps: from query to query and from head to head. column: of E that there are, the first of these D."""
+    first, S, head, rows = of
+    for start in tl.range(0, rows, TOGETHER):
+        at = tl.arange(0, TOGETHER * D)
+        line, d = start + at // D, column + at % D
+        i, h = first + line // ROWS, head + line % ROWS
+        valid = (i < S) & (line % ROWS < R)
+        out, total = put_together(found, start, valid, TOGETHER, D)
+        tl.store(o + (i * o_steps[0] + h * o_steps[1] + d), out.to(o.dtype.element_ty), valid & (d < E))
+        tl.store(lse + (i * lse_steps[0] + h * lse_steps[1]), total, valid & (d == 0))
+
+
+def space_for(like, tiles, splits, rows, width):
+    """What hand_in leaves parts in, on the device of `like`."""
+    return tuple(arrays.empty(like, shape, tl.float32) for shape in ((tiles, splits, rows, width), (tiles, splits, rows)))
+
+
+def rows_together(rows, splits, width, launch, always=False):
+    """How many of a tile's `rows` the last of `splits` parts to arrive puts together at a time; 0: a launch of its own does it, by all processors. One
+    processor reads 64 bytes a clock: 192 KB take as long as a launch."""
+    if splits == 1 or launch.get("BM") != 64 or not always and min(rows, 64) * splits * width * 4 > 192 << 10:
+        return 0
+    return min(tl.next_power_of_2(rows), tl.next_power_of_2(1024 // width + 1) // 2)

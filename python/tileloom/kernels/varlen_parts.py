@@ -3,9 +3,8 @@
 import tileloom as tl
 
 from . import arrays
-from .attention_parts import rows_together
 from .online_softmax import attend, descaled, finish, key_tiles, logarithm
-from .parts import hand_in, part, put_together
+from .parts import hand_in, part, rows_together, space_for, write_together
 from .sequences import load_rows, sequence, store_rows
 
 
@@ -13,7 +12,7 @@ from .sequences import load_rows, sequence, store_rows
 def varlen_parts_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, starts_q, starts_k, used_q, used_k, batch, steps, longest, most, splits,
                         R: tl.constexpr, ROWS: tl.constexpr, TOGETHER: tl.constexpr, scale, CAUSAL: tl.constexpr, left=None, right=None, chunk=None,
                         sinks=None, softcap=None, score_mod: tl.constexpr = None, mask_mod: tl.constexpr = None, arguments=(), DK: tl.constexpr = 128,
-                        DV: tl.constexpr = 128, THRESHOLD: tl.constexpr = 0.0, scales=(None, None, None), BM: tl.constexpr = tl.auto,
+                        DV: tl.constexpr = 128, THRESHOLD: tl.constexpr = 0.0, scales=(None, None, None), space=None, BM: tl.constexpr = tl.auto,
                         BN: tl.constexpr = tl.auto):
     """As varlen_kernel, with the keys in `splits` parts (TOGETHER: rows of put_together; 0: one part). A tile has ROWS rows for each query, the first R of them a
     head's each."""
@@ -44,16 +43,11 @@ def varlen_parts_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, sta
             if TOGETHER:
                 blocks, rows = tl.cdiv(longest * ROWS, BM), tl.minimum(longest * ROWS, BM)
                 tile = (b * (H // R) + group) * blocks + m // BM
-                last, found = hand_in(out, logarithm(rest), row, there, (z, splits, splits, tile, batch * (H // R) * blocks), rows)
+                last, found = hand_in(out, logarithm(rest), row, there, (z, splits, splits, tile, batch * (H // R) * blocks), rows, space)
                 if last:
-                    for start in tl.range(0, tl.minimum(S * ROWS - m, BM), TOGETHER):
-                        at = tl.arange(0, TOGETHER * DV)
-                        line, d = start + at // DV, at % DV
-                        i, h = first + line // ROWS, group * R + line % ROWS
-                        valid = (i < S) & (line % ROWS < R)
-                        out, total = put_together(found, start, valid, TOGETHER, DV)
-                        tl.store(o.ptr + (of_o + i) * o.stride(-3) + h * o.stride(-2) + d, out.to(o.dtype), valid & (d < o.shape[-1]))
-                        tl.store(lse + of_lse + h * step + i, total, valid & (d == 0))
+                    of = first, S, group * R, tl.minimum(S * ROWS - m, BM)
+                    write_together(found, of, o.ptr + of_o * o.stride(-3), (o.stride(-3), o.stride(-2)), o.shape[-1], 0, lse + of_lse, (1, step), R, ROWS,
+                                   TOGETHER, DV)
             else:
                 if ROWS == R:
                     store_rows(o, (of_o, S, group * R), first, out.to(o.dtype), ROWS)
@@ -72,4 +66,6 @@ def over_varlen_parts(q, k, v, out, lse, index, batch, steps, longest, most, giv
     if splits > 1:
         arrays.require(launch["BM"] == 64, "attention_varlen", "BM", f"is {launch['BM']}", "64 with num_splits above 1")
     together = rows_together(longest * ROWS, splits, given[-2], launch, always=True)
-    varlen_parts_kernel(q, k, v, out, lse, *index, batch, steps, longest, most, splits, R, ROWS, together, *given, scales, **launch)
+    H, rows = arrays.facts_of(q, "", "q").shape[-2], longest * ROWS
+    space = space_for(q, batch * (H // R) * -(-rows // 64), splits, min(rows, 64), given[-2]) if together else None
+    varlen_parts_kernel(q, k, v, out, lse, *index, batch, steps, longest, most, splits, R, ROWS, together, *given, scales, space, **launch)

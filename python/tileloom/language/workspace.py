@@ -19,7 +19,7 @@ def workspace(shape, dtype, zero=False):
             raise ProgramError(f"{name}: extent {index} is {describe(extent)}; needed an integer")
         size = semantic.binary("mul", size, semantic.cast(semantic.to_tensor(extent, dtypes.int64), dtypes.int64))
     text = "zero " if constant_of(zero, f"{name}: zero", bool) else ""
-    return pointer(builder().value(f"tile.workspace {size.handle} {text}of {dtype.memory} : i64"), dtype)
+    return pointer(builder().value(f"tile.workspace {size.handle} {text}of {dtype.memory}"), dtype)
 
 
 def last_arrival(index, count, extent):
