@@ -1,4 +1,4 @@
-"""What `make demo` and the README's first example print."""
+"""What `make demo` and the examples print."""
 
 import os
 import re
@@ -35,6 +35,7 @@ def test_demo(demo, index, target, product, release):
     assert re.search(r"^simulated .* all checks on, nothing found: relative error against fp64 \d\.\de-0[3-9]$", text, re.M)
 
 
-def test_first_example(tmp_path):
-    text = run("gemm.py", tmp_path)
-    assert "sm_90a" in text and "sm_100a" in text
+@pytest.mark.parametrize("name, lines", [("gemm.py", 2), ("attention.py", 4)])
+def test_example(tmp_path, name, lines):
+    text = run(name, tmp_path)
+    assert len(re.findall(r"^sm_\d+a.*: \d+ warp instructions, nothing found, relative error against fp64 \d\.\de-0[3-9]$", text, re.M)) == lines

@@ -6,18 +6,25 @@ products, waits, loops and stores.
 
 import importlib
 import inspect
+import os
 import re
 
 import pytest
 
+from conftest import ROOT
 from programs import load
+from tileloom.kernels.attention import attention_kernel
 
 TOKENS = re.compile(r"warp\.(for_each_tile|acquire|store|await|pass)|warp\.release .* (generic|tma|wgmma|bulk_read|tcgen05)\b|nv\.(tma\.load|wgmma\.wait|wgmma|warp_any|"
                     r"local_load|global_store)|(scf\.for|scf\.if)|pending\((\d)\)")
 
 
 def structure(folder, name, schedule=None):
-    warp = load(folder, name, schedule=schedule).stages["warp"]
+    return structure_of(load(folder, name, schedule=schedule).stages["warp"])
+
+
+def structure_of(warp):
+    """(buffers, {role: (warps, replicas, order)}) of a program at the warp level."""
     buffers = sorted(re.findall(r"warp\.buffer[^:]*: <([^>]*)>", warp))
     roles = {}
     for role in re.split(r"warp\.role ", warp)[1:]:
@@ -95,6 +102,9 @@ def test_operands_through_pointers():
     assert re.findall(r"warp.acquire|nv.wgmma\b|wgmma$", roles["math"], re.M)[:3] == ["warp.acquire", "nv.wgmma", "nv.wgmma"], "a product and the wait for it"
 
 
+NO_MECHANISM = re.compile(r"warp|barrier|stage|mbar|fence|swizzle")
+
+
 @pytest.mark.parametrize("functions, lines", [(("gemm.gemm_kernel", "epilogue.finish", "epilogue.put"), 40), (("attention.attention_kernel", "online_softmax.attend"), 70),
                                               (("grouped_gemm.product", "grouped_gemm.contiguous_kernel", "grouped_gemm.masked_kernel"), 50)],
                          ids=["gemm", "attention", "grouped_gemm"])
@@ -104,4 +114,30 @@ def test_sources_are_short_and_name_no_mechanism(functions, lines):
         module, function = name.split(".")
         text += inspect.getsource(getattr(importlib.import_module(f"tileloom.kernels.{module}"), function).function)
     assert len(text.splitlines()) <= lines
-    assert not re.search(r"warp|barrier|stage|mbar|fence|swizzle", text)
+    assert not NO_MECHANISM.search(text)
+
+
+@pytest.fixture
+def examples(monkeypatch):
+    monkeypatch.syspath_prepend(os.path.join(ROOT, "examples"))
+    return {name: importlib.import_module(name) for name in ("gemm", "attention")}
+
+
+@pytest.mark.parametrize("name, lines", [("gemm", 40), ("attention", 70)])
+def test_whole_programs_are_short(examples, name, lines):
+    """The examples call nothing but the language: what they are is all there."""
+    text = inspect.getsource(getattr(examples[name], name).function)
+    assert len(text.splitlines()) <= lines and not NO_MECHANISM.search(text)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("target", ["sm_90a", "sm_100a"])
+def test_attention_of_the_library_is_the_example(examples, target, causal):
+    """What the library's kernel has besides leaves nothing behind where it is not asked for."""
+    view = ("bf16", (None, None, None, None))
+    signature = {**dict.fromkeys("qkvo", view), "lse": "*f32:16", "scale": "f32"}
+    given = {"CAUSAL": causal, "BM": 128, "BN": 128, "target": target}
+    own = examples["attention"].attention.compile(signature=signature, D=128, **given)
+    nothing = {name: None for name in ("left", "right", "chunk", "sinks", "softcap")}
+    library = attention_kernel.compile(signature={**signature, **nothing, "arguments": [], "scales": [None, None, None]}, DK=128, DV=128, THRESHOLD=0.0, **given)
+    assert structure_of(library.warp) == structure_of(own.warp)
