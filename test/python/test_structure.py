@@ -37,14 +37,14 @@ def structure_of(warp):
 def test_gemm():
     """Differences: K as the loop's bound instead of a number of blocks, and that the compiler's own choice keeps a product in flight (within 1 % for
     two warpgroups)."""
-    found, wanted = structure("tile", "gemm", "pending = 0"), structure("warp", "gemm_cooperative")
+    found, wanted = structure("", "gemm", "pending = 0"), structure("warp", "gemm_cooperative")
     assert found[0] == wanted[0]
     assert found[1].keys() == wanted[1].keys()
     for role in wanted[1]:
         assert found[1][role] == wanted[1][role], role
 
 
-@pytest.mark.parametrize("folder, name", [("tile", "attention"), ("warp", "attention_d128")])
+@pytest.mark.parametrize("folder, name", [("", "attention"), ("warp", "attention_d128")])
 def test_attention(folder, name):
     """In the loop: the next QK is issued before PV, the wait for QK leaves PV in flight, the wait for PV comes after a part of the softmax, and
     scaling is behind a vote. Differences: the first tile is masked in a loop of its own where the length does not tell; in a tile program Q has a
@@ -69,7 +69,7 @@ def test_attention(folder, name):
 
 def test_gemm_in_tensor_memory():
     """Differences: the epilogue is the role of the other element-wise work, math, its pieces are unrolled, and it stages them in one slot."""
-    found, wanted = (structure_of(load(folder, name, target="sm_100a").stages["warp"]) for folder, name in (("tile", "gemm"), ("warp", "gemm_tcgen05")))
+    found, wanted = (structure_of(load(folder, name, target="sm_100a").stages["warp"]) for folder, name in (("", "gemm"), ("warp", "gemm_tcgen05")))
     assert set(found[0]) ^ set(wanted[0]) == {"1 x [128x64xbf16]", "2 x [128x64xbf16]"}
     assert {"math" if name == "epilogue" else name for name in wanted[1]} == found[1].keys()
     for role in ("load", "mma"):
@@ -80,7 +80,7 @@ def test_gemm_in_tensor_memory():
 
 @pytest.mark.parametrize("schedule", ['use = "pingpong", pending = 1'])
 def test_turns(schedule):
-    found, wanted = structure("tile", "gemm", schedule)[1]["math"], structure("warp", "gemm_pingpong")[1]["math"]
+    found, wanted = structure("", "gemm", schedule)[1]["math"], structure("warp", "gemm_pingpong")[1]["math"]
     assert found[:2] == wanted[:2]
     for order in (found[2], wanted[2]):
         assert order.index("await") < order.index("wgmma") < order.index("pass") < order.index("store")
@@ -89,9 +89,9 @@ def test_turns(schedule):
 
 def test_moe():
     """The grouped products have the roles, the rings and the loop of the dense one, within a branch on the expert or the count."""
-    dense = structure("tile", "gemm")[1]
+    dense = structure("", "gemm")[1]
     for name in ("moe", "moe_masked"):
-        roles = structure("tile", name)[1]
+        roles = structure("", name)[1]
         assert {role: found[:2] for role, found in roles.items()} == {role: found[:2] for role, found in dense.items()}
         assert "scf.if" in roles["load"][2] and "scf.if" in roles["math"][2]
 
