@@ -7,7 +7,7 @@ from .attention_arguments import launch_options, multiprocessors, width
 from .combine import combine
 from .decode_plan import choose_splits, keys_seen, most_parts
 from .online_softmax import attend, dense, descaled, finish, key_tiles, logarithm
-from .parts import hand_in, part, rows_together, space_for, write_together
+from .parts import hand_in, keys_of_tile, part, rows_together, space_for, write_together
 from .sequences import gather_pages, load_pages, load_rows
 
 
@@ -116,7 +116,7 @@ def over_parts(q, k, v, out, lse, given, scales, *, groups, splits, most, length
         qv = arrays.boxed(qv, arrays.facts_of(qv, "", "qv"))
         launch = {"BM": 64, "BN": 64 if E <= 256 else 32, **launch}
         others[-3:-1], halves = (width(D), width(min(E, 256))), 1 if E <= 256 else 2
-    launch, read = _tiles(page, S * ROWS, max(D, E), (D + E) * facts.dtype.itemsize, launch)
+    launch, read = _tiles(page, S * ROWS, max(D, E), (D + E) * facts.dtype.itemsize, 32 // facts.dtype.itemsize, launch)
     if steps is None:
         read = dense
     blocks = -(-S * ROWS // launch["BM"]) if "BM" in launch else blocks
@@ -144,14 +144,13 @@ def over_parts(q, k, v, out, lse, given, scales, *, groups, splits, most, length
         out[...] = whole
 
 
-def _tiles(page, rows, widest, bytes_of_key, launch):
+def _tiles(page, rows, widest, bytes_of_key, step, launch):
     """The launch's options with tiles for so many rows, such pages, the wider one of the head dimensions and bytes of a key and its value, and how to
-    read k and v."""
+    read k and v. step: keys that the tensor core takes at once."""
     wanted = 128 if widest <= 128 else 64
     if rows <= 64:
-        # Memory is the bound, and fastest with 64 to 72 KB on the way to each SM (three slots); 192 KB were 3.5 % slower (docs/notes/attention.md).
         launch = {"BM": 64, **launch}
-        wanted = max(32, min(128, (24 << 10) // bytes_of_key // 16 * 16))
+        wanted = keys_of_tile(bytes_of_key, step)
         if page is None:
             launch = {"BN": wanted, **launch}
     if page is None:
@@ -161,7 +160,7 @@ def _tiles(page, rows, widest, bytes_of_key, launch):
         keys = 64
     if page % 8 == 0 and (page % keys == 0 or keys % page == 0):
         return {"BN": keys, **launch}, load_pages
-    fitting = [own for own in (128, 112, 96, 80, 64, 48) if own <= max(keys, 64) and page % own == 0]
+    fitting = [own for own in (128, 112, 96, 80, 64, 48) if own <= max(keys, 64) and page % own == 0 and own % step == 0]
     if fitting:
         return {"BN": fitting[0], **launch}, load_pages
     return {"BN": 64, **launch}, gather_pages

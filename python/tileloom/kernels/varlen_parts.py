@@ -4,7 +4,7 @@ import tileloom as tl
 
 from . import arrays
 from .online_softmax import attend, descaled, finish, key_tiles, logarithm
-from .parts import hand_in, part, rows_together, space_for, write_together
+from .parts import hand_in, keys_of_tile, part, rows_together, space_for, write_together
 from .sequences import load_rows, sequence, store_rows
 
 
@@ -61,11 +61,14 @@ def varlen_parts_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, sta
 def over_varlen_parts(q, k, v, out, lse, index, batch, steps, longest, most, given, scales, splits, R, ROWS, launch):
     """Launches varlen_parts_kernel. index: starts and used rows of q and k. Several parts are put together in the launch: rows that do not count are not
     written, which a launch of its own would not know."""
+    facts, size = arrays.facts_of(q, "", "q"), arrays.facts_of(k, "", "k").dtype.itemsize
     if splits > 1 or longest * ROWS <= 64:
         launch = {"BM": 64, **launch}
+    if longest * ROWS <= 64:
+        launch = {"BN": keys_of_tile(sum(given[-3:-1]) * size, 32 // size), **launch}
     if splits > 1:
         arrays.require(launch["BM"] == 64, "attention_varlen", "BM", f"is {launch['BM']}", "64 with num_splits above 1")
     together = rows_together(longest * ROWS, splits, given[-2], launch, always=True)
-    H, rows = arrays.facts_of(q, "", "q").shape[-2], longest * ROWS
-    space = space_for(q, batch * (H // R) * -(-rows // 64), splits, min(rows, 64), given[-2]) if together else None
+    rows = longest * ROWS
+    space = space_for(q, batch * (facts.shape[-2] // R) * -(-rows // 64), splits, min(rows, 64), given[-2]) if together else None
     varlen_parts_kernel(q, k, v, out, lse, *index, batch, steps, longest, most, splits, R, ROWS, together, *given, scales, space, **launch)
