@@ -24,6 +24,7 @@ using namespace mlir;
 namespace tileloom {
 
 void buildPredictionStage(OpPassManager &pm, const PipelineOptions &options) {
+  pm.addPass(tile::createTileExpandScaledProducts());
   pm.addPass(tile::createTileSwapOperands({options.chip}));
   pm.addPass(tile::createTileJoinProducts());
   pm.addPass(tile::createTileAssignSchedule({options.chip}));

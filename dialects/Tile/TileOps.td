@@ -392,4 +392,6 @@ def Tile_ForEachTileOp : Tile_Op<"for_each_tile", [SingleBlock, NoTerminator, Re
   let hasVerifier = 1;
 }
 
+include "dialects/Tile/ScaledOps.td"
+
 #endif // TILELOOM_DIALECTS_TILE_OPS_TD

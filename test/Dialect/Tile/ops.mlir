@@ -107,3 +107,12 @@ func.func @boxes(%Q: !tile.desc<1x128x1x64xbf16>, %i: i32) attributes {tile.kern
   %d = tile.dot %q, %s : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
   return
 }
+
+// CHECK-LABEL: func.func @scaled
+func.func @scaled(%a: tensor<128x64xf8E4M3FN>, %sa: tensor<128x2xi8>, %b: tensor<64x32xbf16>, %sb: tensor<32x2xi8>, %c: tensor<128x32xf32>) {
+  // CHECK: tile.dot_scaled %{{.*}} scale(%{{.*}}), %{{.*}} scale(%{{.*}}) acc(%{{.*}}) : tensor<128x64xf8E4M3FN> scale tensor<128x2xi8>, tensor<64x32xbf16> scale tensor<32x2xi8> -> tensor<128x32xf32>
+  %d = tile.dot_scaled %a scale(%sa), %b scale(%sb) acc(%c) : tensor<128x64xf8E4M3FN> scale tensor<128x2xi8>, tensor<64x32xbf16> scale tensor<32x2xi8> -> tensor<128x32xf32>
+  // CHECK: tile.dot_scaled %{{.*}}, %{{.*}} scale(%{{.*}}) fast : tensor<128x64xf8E4M3FN>, tensor<64x32xbf16> scale tensor<32x2xi8> -> tensor<128x32xf32>
+  %e = tile.dot_scaled %a, %b scale(%sb) fast : tensor<128x64xf8E4M3FN>, tensor<64x32xbf16> scale tensor<32x2xi8> -> tensor<128x32xf32>
+  return
+}
