@@ -34,6 +34,7 @@ void buildTileStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createInlinerPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addPass(tile::createTilePlaceWorkspaces());
   pm.addPass(tile::createTileCheckCopies());
   buildPredictionStage(pm, options);
   pm.addPass(tile::createTileSplitLoops());

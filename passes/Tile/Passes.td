@@ -69,6 +69,13 @@ def TileSwapOperands : Pass<"tile-swap-operands"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def TilePlaceWorkspaces : Pass<"tile-place-workspaces"> {
+  let summary = "Make workspaces arguments that the runtime gives";
+  let description = [{
+    Each `tile.workspace` becomes an argument of its kernel with its size as a recipe expression.
+  }];
+}
+
 def TileSplitLoops : Pass<"tile-split-loops"> {
   let summary = "Make slices of a loop that sums products items of work of their own";
   let description = [{

@@ -143,14 +143,6 @@ func.func @a_part_of_a_place(%D: !tile.desc<1x16x64xf32>, %i: i32) {
 
 // -----
 
-func.func @no_arrivals(%p: i64, %i: i32) {
-  // expected-error@+1 {{attribute 'count' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive}}
-  %last = "tile.last_arrival"(%p, %i) {count = 0 : i64} : (i64, i32) -> i1
-  return
-}
-
-// -----
-
 // expected-error@+1 {{descriptor element type: expected an integer or float of 4, 6, 8, 16, 32 or 64 bits, found 'i256'}}
 func.func private @wide_element(!tile.desc<8x8xi256>)
 

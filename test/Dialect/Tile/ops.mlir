@@ -73,6 +73,12 @@ func.func @pointers(%p: i64 {tile.pointer = f32}, %q: i64 {tile.pointer = f32}, 
   %most = tile.atomic max %i to %q[%i] mask(%mask : tensor<256xi1>) order(acq_rel) scope(sys) : tensor<256xi32>, tensor<256xi32> -> tensor<256xi32>
   // CHECK: tile.atomic cas %{{.*}} to %{{.*}}[%{{.*}}] compare(%{{.*}} : i32) : i32, i64 -> i32
   %won = tile.atomic cas %n to %q[%at] compare(%pid : i32) : i32, i64 -> i32
+  // CHECK: %[[SUMS:.*]] = tile.workspace %{{.*}} of f32
+  %sums = tile.workspace %at of f32
+  // CHECK: %[[COUNTERS:.*]] = tile.workspace %{{.*}} zero of i32
+  %counters = tile.workspace %at zero of i32
+  // CHECK: tile.last_arrival %[[COUNTERS]][%{{.*}}] of %{{.*}}
+  %last = tile.last_arrival %counters[%pid] of %n
   // CHECK: tile.scan mul %{{.*}} dim(0) reverse : tensor<256xf32>
   %products = tile.scan mul %x dim(0) reverse : tensor<256xf32>
   return
