@@ -84,12 +84,6 @@ struct Lowering {
     return builder.getStringAttr(otherwise + std::to_string(storages.size() + rings.size()));
   }
 
-  /// The name of the allocation that holds the slots, if they hold anything.
-  static StringAttr nameOfSlots(const SlotStorage &storage) {
-    Operation *alloc = storage.base ? storage.base.getDefiningOp() : nullptr;
-    return alloc ? alloc->getAttrOfType<StringAttr>("name") : StringAttr();
-  }
-
   LogicalResult lowerRing(warp::RingOp ring) {
     RingState state;
     const SlotStorage &storage = storages[ring.getBuffer()];
@@ -118,8 +112,8 @@ struct Lowering {
       builder.setInsertionPoint(ring);
       auto alloc = nv::AllocOp::create(builder, ring.getLoc(), barrierType(), slots, 8, 8,
                                        IntegerAttr(), nameOf(ring, "ring"));
-      if (StringAttr buffer = nameOfSlots(storage))
-        alloc->setAttr(nv::slotsAttrName, buffer);
+      if (storage.base)
+        alloc->setAttr(nv::slotsAttrName, storage.name);
       state.barriers = alloc;
       nv::MBarrierInitOp::create(builder, ring.getLoc(), state.barriers, slots, arrivals);
     }
