@@ -27,7 +27,7 @@ def checked(name, facts, kv=("k", "v"), types=TYPES, widest_v=None):
         arrays.require(1 <= tensor.shape[-1] <= most, name, own, f"has head dimension {tensor.shape[-1]}", f"1 to {most}")
     (H, D), (G, _), E = q.shape[-2:], k.shape[-2:], v.shape[-1]
     arrays.require(k.shape[-1] == D, name, kv[0], f"has head dimension {k.shape[-1]}", f"{D}, as 'q'")
-    arrays.require(G > 0 and H % G == 0, name, kv[0], f"has {G} heads", f"a divisor of the {H} heads of 'q'")
+    arrays.require(H % G == 0 if G else H == 0, name, kv[0], f"has {G} heads", f"a divisor of the {H} heads of 'q'")
     arrays.require(v.shape[-2] == G, name, kv[1], f"has {v.shape[-2]} heads", f"{G}, as '{kv[0]}'")
     return D, E, H, G
 
