@@ -37,6 +37,7 @@ void buildTileStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(tile::createTilePlaceWorkspaces());
   pm.addPass(tile::createTileCheckCopies());
   buildPredictionStage(pm, options);
+  pm.addPass(tile::createTileFormClusters());
   pm.addPass(tile::createTileSplitLoops());
   pm.addPass(tile::createTileFoldZeroInit());
   pm.addPass(tile::createTileNormalizeShapes());

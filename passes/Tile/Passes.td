@@ -85,6 +85,15 @@ def TileSplitLoops : Pass<"tile-split-loops"> {
   let dependentDialects = ["::tileloom::nv::NVDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def TileFormClusters : Pass<"tile-form-clusters"> {
+  let summary = "Let CTAs with neighbouring tiles load for each other what these share";
+  let description = [{
+    Where the schedule has `cluster`: an item of work becomes `cluster` tiles that differ in one extent, one for each CTA. What they load
+    alike in loops is marked `tile.multicast`. A CTA beyond the last tile takes part and stores nothing.
+  }];
+  let dependentDialects = ["::tileloom::nv::NVDialect", "::mlir::arith::ArithDialect"];
+}
+
 def TileLowerToNV : Pass<"tile-lower-to-nv"> {
   let summary = "What is left of tile operations in roles to nv operations";
   let dependentDialects = ["::tileloom::nv::NVDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];

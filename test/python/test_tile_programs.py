@@ -52,7 +52,8 @@ def test_gemm_without_k(target, schedule):
 
 
 @pytest.mark.parametrize("batch, length, heads, schedule", [(1, 128, 1, None), (2, 200, 2, None), (1, 384, 1, None), (1, 384, 1, 'skew = "off"'),
-                                                            (1, 384, 1, 'guard = "off"'), (1, 384, 1, "fraction = 0.5")])
+                                                            (1, 384, 1, 'guard = "off"'), (1, 384, 1, "fraction = 0.5"),
+                                                            *((*size, 'cluster = 2, multicast = "rows"') for size in [(1, 128, 1), (2, 200, 2), (1, 384, 1)])])
 def test_attention(batch, length, heads, schedule):
     compiled = program("attention", schedule=schedule)
     assert schedule is None or compiled.ptx != program("attention").ptx, "the field has no effect"
