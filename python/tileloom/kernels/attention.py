@@ -54,7 +54,7 @@ def attention(q, k, v, out=None, *, causal=False, softmax_scale=None, window=Non
                      not full. Not with causal, window and attention_chunk
     q_descale, k_descale, v_descale  [B, G], float32: factors of the elements of q, k and v; out is bfloat16 then, by default
     rescale_threshold  sums are rescaled where a row's largest score has grown by more than this many powers of two since the last time; 0: by anything.
-                     By default 8 for 16-bit tensors whose E is above 64, where that is faster, else 0
+                     By default 8 (in 8 bits 4, the most there) where E is above 64, where that is faster, else 0
     deterministic    results are the same bits every time in any case
     launch: BM, BN, schedule, stream, target, and sm_margin: multiprocessors that are left to other kernels."""
     name = "attention"
