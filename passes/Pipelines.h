@@ -19,6 +19,10 @@ struct PipelineOptions {
   bool lineInfo = false;       ///< give every function a debug scope, so that PTX has .loc lines
 };
 
+/// The part of the tile stage after which the cost model can look at a program: products as they will be, and
+/// the whole schedule.
+void buildPredictionStage(mlir::OpPassManager &pm, const PipelineOptions &options);
+
 /// Tile programs: the schedule, shapes and sums in the form that the warp stage starts from.
 void buildTileStage(mlir::OpPassManager &pm, const PipelineOptions &options);
 

@@ -2,7 +2,7 @@
 
 #include "ThreadContext.h"
 #include "dialects/Tile/Tile.h"
-#include "passes/Tile/Passes.h"
+#include "passes/Pipelines.h"
 #include "tileloom-c/Compiler.h"
 #include "tileloom/Schedule/CostModel.h"
 #include "tileloom/Target/Chip.h"
@@ -60,9 +60,7 @@ int32_t predict(llvm::StringRef source, llvm::StringRef target, const char *sche
     kernel->setAttr(tile::scheduleAttrName, own);
   }
   PassManager pm(&context);
-  pm.addPass(tile::createTileSwapOperands({target.str()}));
-  pm.addPass(tile::createTileJoinProducts());
-  pm.addPass(tile::createTileAssignSchedule({target.str()}));
+  buildPredictionStage(pm, {target.str()});
   if (failed(pm.run(*module)))
     return fail(message);
   llvm::SmallVector<std::optional<int64_t>> arguments;

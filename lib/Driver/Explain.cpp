@@ -8,7 +8,7 @@
 #include "Explain.h"
 
 #include "dialects/Tile/Tile.h"
-#include "passes/Tile/Passes.h"
+#include "passes/Pipelines.h"
 #include "tileloom/Schedule/CostModel.h"
 
 #include "mlir/IR/Builders.h"
@@ -72,9 +72,7 @@ Entry judge(ModuleOp module, StringRef chip, ArrayRef<std::optional<int64_t>> va
     return success();
   });
   PassManager pm(context);
-  pm.addPass(tile::createTileSwapOperands({chip.str()}));
-  pm.addPass(tile::createTileJoinProducts());
-  pm.addPass(tile::createTileAssignSchedule({chip.str()}));
+  buildPredictionStage(pm, {chip.str()});
   if (succeeded(pm.run(*copy)))
     entry.found = schedule::predict(kernel, values, schedule::Machine::of(chip));
   return entry;

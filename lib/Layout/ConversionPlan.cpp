@@ -17,8 +17,6 @@ using namespace llvm;
 
 namespace tileloom::layout {
 
-bool ShuffleRound::isLocal() const { return xorMask() == 0u; }
-
 std::optional<unsigned> ShuffleRound::xorMask() const {
   for (unsigned lane = 1; lane < 32; ++lane)
     if ((from[lane] ^ lane) != from[0])

@@ -141,22 +141,6 @@ uint64_t LinearLayout::flattenOut(ArrayRef<int64_t> out) const { return flatten(
 SmallVector<int64_t, 4> LinearLayout::splitIn(uint64_t flat) const { return split(inDims, flat); }
 SmallVector<int64_t, 4> LinearLayout::splitOut(uint64_t flat) const { return split(outDims, flat); }
 
-LinearLayout LinearLayout::renameIn(StringRef from, StringRef to) const {
-  LinearLayout result = *this;
-  for (LinearDim &dim : result.inDims)
-    if (dim.name == from)
-      dim.name = to.str();
-  return result;
-}
-
-LinearLayout LinearLayout::renameOut(StringRef from, StringRef to) const {
-  LinearLayout result = *this;
-  for (LinearDim &dim : result.outDims)
-    if (dim.name == from)
-      dim.name = to.str();
-  return result;
-}
-
 /// The position of each name in dims, or an error if names is no permutation of them.
 static Expected<SmallVector<unsigned, 4>> permutation(ArrayRef<LinearDim> dims,
                                                       ArrayRef<StringRef> names) {

@@ -127,8 +127,6 @@ int64_t SharedLayout::rowCount() const {
   return majorDim == Major::K ? extents[rank() - 2] : extents.back();
 }
 
-int64_t SharedLayout::atomColumns() const { return contiguousExtent() * elementBytes / widthBytes; }
-
 int64_t SharedLayout::sizeBytes() const {
   int64_t size = elementBytes;
   for (int64_t extent : extents)

@@ -24,12 +24,6 @@ using namespace tileloom::schedule;
 static constexpr double multiplyAdds = 2048, aluLanes = 128, halfLanes = 64, specialLanes = 16,
                         shuffleLanes = 32, tensorDrain = 60, shuffleLatency = 25, memoryBytes = 128;
 
-llvm::StringRef schedule::engineName(Engine engine) {
-  static constexpr llvm::StringLiteral names[engineCount] = {"tensor", "special", "alu",
-                                                             "lanes",  "memory",  "none"};
-  return names[static_cast<unsigned>(engine)];
-}
-
 static double elementsOf(Operation *op) {
   double elements = 0;
   auto count = [&](TypeRange types) {

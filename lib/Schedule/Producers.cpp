@@ -23,9 +23,8 @@ static constexpr double multiplyAdds = 2048, memoryBytes = 128;
 /// waits.
 static constexpr double aloneOverlap = 0.6, sharedOverlap = 0.5, oneGroup = 1.2,
                         writtenHandOver = 300, readHandOver = 100, roleHandOver = 250;
-/// Addresses, stages and phases beside a sum (CostModel); and what ptxas needs beside the sum of
-/// one product in the registers of the launch (C7602).
-static constexpr int64_t otherRegisters = 35, productRegisters = 16;
+/// What ptxas needs beside the sum of one product in the registers of the launch (C7602).
+static constexpr int64_t productRegisters = 16;
 
 static double bytesOf(Value tile) {
   auto type = cast<RankedTensorType>(tile.getType());
@@ -131,7 +130,7 @@ ProducerCost schedule::producerCost(tile::DotOp dot, Value source, bool isB, int
                   isa<scf::ForOp, scf::WhileOp>(body->getParentOp());
   int64_t groups = replicas + 2; // with those of the load and the gather role
   cost.fits = cost.possible && groups * 128 <= 1024 &&
-              held + otherRegisters <= gatherRegisters(replicas, narrowRegisters).first &&
+              held + registersBesideSums <= gatherRegisters(replicas, narrowRegisters).first &&
               held + productRegisters <= registersAtLaunch(groups) / groups &&
               2 * stage <= 0.75 * sharedBytes;
   return cost;

@@ -148,11 +148,12 @@ static void checkLaunch(const Launch &l, const Program &p) {
   need(g.count() >= 1, "grid " + dims(g) + " is empty");
   need(g.x % c.x == 0 && g.y % c.y == 0 && g.z % c.z == 0,
        "grid " + dims(g) + " is not a multiple of the cluster " + dims(c));
+  constexpr uint64_t mostShared = 232448; // compute capability 9.0 and 10.0
   uint64_t shared = uint64_t(p.staticShared) + l.dynamicShared;
-  need(shared <= 232448, "the launch needs " + std::to_string(shared) +
+  need(shared <= mostShared, "the launch needs " + std::to_string(shared) +
                              " bytes of shared memory (" + std::to_string(p.staticShared) +
                              " static and " + std::to_string(l.dynamicShared) +
-                             " dynamic); 232448 are possible");
+                             " dynamic); " + std::to_string(mostShared) + " are possible");
   need(l.parameters.size() == p.parameterBytes, "found " + std::to_string(l.parameters.size()) +
                                                     " bytes of parameters, the kernel needs " +
                                                     std::to_string(p.parameterBytes));

@@ -17,6 +17,7 @@
 
 #include "tileloom/Analysis/Exchange.h"
 #include "tileloom/Analysis/Roles.h"
+#include "tileloom/Schedule/Limits.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/MathExtras.h"
@@ -82,7 +83,7 @@ LogicalResult assignWarps(warp::SpecializeOp specialize) {
            << ctas << " CTAs of " << threads;
   int64_t entry;
   if (budgets) {
-    entry = std::min<int64_t>(255, 65536 / (threads * ctas)) / 8 * 8;
+    entry = std::min(schedule::namedRegisters, schedule::registerPool / (threads * ctas)) / 8 * 8;
     int64_t pool = entry * threads, need = 0;
     std::string table;
     for (int64_t group = 0; group < warps / 4; ++group) {
@@ -102,7 +103,8 @@ LogicalResult assignWarps(warp::SpecializeOp specialize) {
              << need << ", have " << pool << " (" << threads << " threads x " << entry
              << " at launch):" << table << " setmaxnreg.inc would wait for ever";
   } else {
-    entry = std::min<int64_t>(255, 16384 / (llvm::divideCeil(warps, 4) * ctas * 32) / 8 * 8);
+    entry = std::min(schedule::namedRegisters,
+                     schedule::quarterPool / int64_t(llvm::divideCeil(warps, 4) * ctas * 32) / 8 * 8);
   }
   function->setAttr(threadsAttrName, builder.getI64IntegerAttr(threads));
   function->setAttr("nv.max_registers", builder.getI64IntegerAttr(entry));

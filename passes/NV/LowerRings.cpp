@@ -23,6 +23,7 @@
 #include "passes/NV/OrderTurns.h"
 #include "passes/NV/RingLoads.h"
 #include "passes/NV/RingScopes.h"
+#include "passes/NV/SharedStorage.h"
 #include "passes/NV/SlotStorage.h"
 #include "tileloom/Analysis/Roles.h"
 #include "tileloom/Analysis/TileLayouts.h"
@@ -83,6 +84,12 @@ struct Lowering {
     return builder.getStringAttr(otherwise + std::to_string(storages.size() + rings.size()));
   }
 
+  /// The name of the allocation that holds the slots, if they hold anything.
+  static StringAttr nameOfSlots(const SlotStorage &storage) {
+    Operation *alloc = storage.base ? storage.base.getDefiningOp() : nullptr;
+    return alloc ? alloc->getAttrOfType<StringAttr>("name") : StringAttr();
+  }
+
   LogicalResult lowerRing(warp::RingOp ring) {
     RingState state;
     const SlotStorage &storage = storages[ring.getBuffer()];
@@ -109,8 +116,11 @@ struct Lowering {
       for (auto [role, count] : counts)
         arrivals += count;
       builder.setInsertionPoint(ring);
-      state.barriers = nv::AllocOp::create(builder, ring.getLoc(), barrierType(), slots, 8, 8,
-                                           IntegerAttr(), nameOf(ring, "ring"));
+      auto alloc = nv::AllocOp::create(builder, ring.getLoc(), barrierType(), slots, 8, 8,
+                                       IntegerAttr(), nameOf(ring, "ring"));
+      if (StringAttr buffer = nameOfSlots(storage))
+        alloc->setAttr(nv::slotsAttrName, buffer);
+      state.barriers = alloc;
       nv::MBarrierInitOp::create(builder, ring.getLoc(), state.barriers, slots, arrivals);
     }
     rings[ring.getRing()] = state;

@@ -3,6 +3,8 @@
 #ifndef TILELOOM_PASSES_NV_PASSES_H
 #define TILELOOM_PASSES_NV_PASSES_H
 
+#include "tileloom/Schedule/Limits.h"
+
 #include "mlir/Pass/Pass.h"
 
 namespace tileloom::nv {

@@ -62,14 +62,13 @@ def NVFindLifetimes : Pass<"nv-find-lifetimes"> {
 
 def NVLowerRings : Pass<"nv-lower-rings"> {
   let summary = "Lower buffers, rings and orders to allocations and mbarriers";
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
   let description = [{
     One mbarrier for each slot of each ring. Loads into a slot complete on the barrier of the ring that the slot is
     released to, with the bytes of all its loads summed. A ring whose only releases are `bulk_read` by the role that also
     acquires it needs no mbarrier: the store engine's own groups count its slots. The ring's scope decides where a
     release arrives and how many arrivals complete a hand-over.
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
 def NVAssignScratch : Pass<"nv-assign-scratch"> {
@@ -83,7 +82,7 @@ def NVAllocateTensorMemory : Pass<"nv-allocate-tensor-memory"> {
 
 def NVAllocateShared : Pass<"nv-allocate-shared"> {
   let summary = "Place allocations in dynamic shared memory";
-  let options = [Option<"limit", "limit", "int64_t", "232448", "Bytes of shared memory that a CTA can have">];
+  let options = [Option<"limit", "limit", "int64_t", "schedule::sharedLimit", "Bytes of shared memory that a CTA can have">];
 }
 
 def NVAssignWarps : Pass<"nv-assign-warps"> {
@@ -101,7 +100,6 @@ def NVPlanRegisters : Pass<"nv-plan-registers"> {
     The cap is `nv.wanted_registers`. It is never below what the program is estimated to need (tiles that live across accesses and
     reductions), and left alone where not even two CTAs would fit.
   }];
-  let options = [Option<"sharedLimit", "shared-limit", "int64_t", "232448", "Bytes of shared memory that CTAs can have on an SM, but for 1 KiB">];
 }
 
 def NVHoistDescriptors : Pass<"nv-hoist-descriptors"> {

@@ -21,6 +21,7 @@
 #include "dialects/NV/NV.h"
 #include "tileloom/Analysis/Pressure.h"
 #include "tileloom/Analysis/Roles.h"
+#include "tileloom/Schedule/Limits.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
@@ -41,17 +42,18 @@ namespace {
 constexpr int64_t enoughWarps = 24, enoughCtas = 4;
 constexpr int64_t warpsPerSm = 64, ctasLimit = 32;
 
-/// Registers of a thread with which so many CTAs run: each quarter of an SM has 16384, in steps of
+/// Registers of a thread with which so many CTAs run: a quarter of an SM has its share, in steps of
 /// 8 for each thread.
 int64_t registersFor(int64_t ctas, int64_t warps) {
-  return std::min<int64_t>(255, 16384 / (llvm::divideCeil(ctas * warps, 4) * 32) / 8 * 8);
+  return std::min(schedule::namedRegisters,
+                  schedule::quarterPool / int64_t(llvm::divideCeil(ctas * warps, 4) * 32) / 8 * 8);
 }
 
 /// The CTAs that are enough, as far as threads and shared memory allow.
-int64_t ctasWanted(int64_t warps, int64_t sharedBytes, int64_t sharedLimit) {
+int64_t ctasWanted(int64_t warps, int64_t sharedBytes) {
   int64_t want = std::max<int64_t>(enoughCtas, llvm::divideCeil(enoughWarps, warps));
   want = std::min({want, ctasLimit, warpsPerSm / warps});
-  return std::min(want, (sharedLimit + 1024) / (sharedBytes + 1024));
+  return std::min(want, (schedule::sharedLimit + 1024) / (sharedBytes + 1024));
 }
 
 /// Loads after the first reduction of the block that could be before it, in order. A reduction is
@@ -135,7 +137,7 @@ struct PlanRegisters : tileloom::nv::impl::NVPlanRegistersBase<PlanRegisters> {
         return;
       auto shared = function->getAttrOfType<IntegerAttr>("nv.shared_bytes");
       int64_t warps = roles[0].getWarps();
-      for (int64_t ctas = ctasWanted(warps, shared ? shared.getInt() : 0, sharedLimit); ctas > 1;
+      for (int64_t ctas = ctasWanted(warps, shared ? shared.getInt() : 0); ctas > 1;
            --ctas) {
         int64_t registers = registersFor(ctas, warps);
         if (registers < *need || registers > limit.getInt())

@@ -17,6 +17,8 @@ inline constexpr llvm::StringLiteral storageAttrName = "nv.storage";
 inline constexpr llvm::StringLiteral apartAttrName = "nv.apart";
 /// On allocations: the names of what has some of the same bytes.
 inline constexpr llvm::StringLiteral overAttrName = "nv.over";
+/// On allocations of mbarriers, for the report: the name of the allocation whose slots their ring hands over.
+inline constexpr llvm::StringLiteral slotsAttrName = "nv.slots";
 /// On functions, for the report: what takes which columns of tensor memory.
 inline constexpr llvm::StringLiteral tensorColumnsAttrName = "nv.tensor_columns";
 

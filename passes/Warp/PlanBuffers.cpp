@@ -339,7 +339,7 @@ void planRegisters(func::FuncOp function, tile::ScheduleAttr schedule) {
   if (schedule)
     budget = schedule.integer("registers").value_or(budget);
   // One warpgroup of math leaves enough for roles that compute many places to copy from.
-  if (gathering.empty() && 65536 - 128 * groups * budget >= 128 * issuerRegisters)
+  if (gathering.empty() && registerPool - 128 * groups * budget >= 128 * issuerRegisters)
     least = issuerRegisters;
   for (RoleOp role : wide)
     role.setRegisters(budget);

@@ -77,11 +77,10 @@ bool ProductLowering::operandInRegisters(tile::LoadOp load) {
   }
   if (!product || load.getType().getElementTypeBitWidth() != 16)
     return false;
-  // What the loop holds at once: sums, operands made in registers, this one. Address arithmetic
-  // and row state take about 35 of what a thread has.
+  // What the loop holds at once: sums, operands made in registers, this one.
   auto schedule = function->getAttrOfType<tile::ScheduleAttr>(tile::scheduleAttrName);
   int64_t replicas = schedule ? schedule.integer("replicas").value_or(1) : 1;
-  int64_t available = schedule::wideRegisters(replicas) - 35;
+  int64_t available = schedule::wideRegisters(replicas) - schedule::registersBesideSums;
   int64_t held = 0;
   if (schedule && schedule.word("use") == StringRef("pingpong"))
     replicas = 1;

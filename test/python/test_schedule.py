@@ -16,7 +16,7 @@ from tileloom.runtime.errors import TileloomError
 
 
 def text(name):
-    with open(os.path.join(FOLDER, "tile", name + ".mlir")) as file:
+    with open(os.path.join(FOLDER, name + ".mlir")) as file:
         return file.read()
 
 

@@ -10,7 +10,7 @@ import pytest
 from programs import FOLDER, bf16, error, fp32, load, run
 from tileloom import compiler
 
-program = functools.partial(load, "tile")
+program = functools.partial(load, "")
 
 
 SCHEDULES = [None, 'use = "pingpong"', 'use = "pingpong", pending = 1', "pending = 1", "stages = 2", "epilogue = 64", "replicas = 1",
@@ -131,7 +131,7 @@ def test_attention_blackwell(batch, length, heads):
 def test_attention_of_a_constant_length(fixed, target):
     """LLVM sees how often the loop runs, not at all behind its first iteration, for one, and that all sums are equal then: they still have
     registers of their own before a product's fence."""
-    text = pathlib.Path(FOLDER, "tile", "attention.mlir").read_text().replace("%tiles = arith.ceildivui %length,", f"%fixed = arith.constant {fixed} : i32\n  %tiles = arith.ceildivui %fixed,")
+    text = pathlib.Path(FOLDER, "attention.mlir").read_text().replace("%tiles = arith.ceildivui %length,", f"%fixed = arith.constant {fixed} : i32\n  %tiles = arith.ceildivui %fixed,")
     compiled = compiler.compile(text.replace("tile.splat %length", "tile.splat %fixed"), target, name="attention.mlir", cubin=False)
     _attention(compiled, 1, fixed, 2)
 

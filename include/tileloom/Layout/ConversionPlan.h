@@ -21,7 +21,6 @@ namespace tileloom::layout {
 struct ShuffleRound {
   std::array<uint16_t, 32> send, receive;
   std::array<uint8_t, 32> from;
-  bool isLocal() const;
   /// The mask m with from[t] == t ^ m, if there is one (shfl.bfly).
   std::optional<unsigned> xorMask() const;
 };

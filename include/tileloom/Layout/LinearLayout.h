@@ -64,7 +64,6 @@ public:
   /// Image of bit `bit` of input `in`, as a flat output or as its part along output `out`.
   uint64_t basis(llvm::StringRef in, unsigned bit) const;
   uint64_t basis(llvm::StringRef in, unsigned bit, llvm::StringRef out) const;
-  llvm::ArrayRef<uint64_t> flatBases() const { return bases; }
 
   uint64_t applyFlat(uint64_t in) const;
   /// One value per input dimension, in order -> one value per output dimension, in order.
@@ -103,8 +102,6 @@ public:
   /// The same map with its dimensions listed in another order; `names` is a permutation.
   llvm::Expected<LinearLayout> reorderIns(llvm::ArrayRef<llvm::StringRef> names) const;
   llvm::Expected<LinearLayout> reorderOuts(llvm::ArrayRef<llvm::StringRef> names) const;
-  LinearLayout renameIn(llvm::StringRef from, llvm::StringRef to) const;
-  LinearLayout renameOut(llvm::StringRef from, llvm::StringRef to) const;
 
   bool operator==(const LinearLayout &o) const {
     return inDims == o.inDims && outDims == o.outDims && bases == o.bases;

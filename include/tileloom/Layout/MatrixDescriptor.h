@@ -24,7 +24,6 @@ public:
 
   int64_t leadingByteOffset() const { return lbo; }
   int64_t strideByteOffset() const { return sbo; }
-  unsigned swizzleCode() const { return code; }
   /// The instruction's "transposed" bit: 1 when M or N is contiguous.
   bool isTransposed() const { return transposed; }
   /// Elements of K in one instruction (32 bytes).

@@ -120,7 +120,6 @@ public:
   unsigned replicatedWarps() const;
   unsigned replicatedRegisters() const;
   bool isReplicatedLaneBit(unsigned bit) const { return replicatedLanes() >> bit & 1; }
-  bool isReplicatedWarpBit(unsigned bit) const { return replicatedWarps() >> bit & 1; }
 
   /// Same shape and the same element in every (register, lane, warp), however it is written down.
   bool operator==(const RegisterLayout &o) const;

@@ -56,9 +56,8 @@ public:
   unsigned elementBits() const { return 8 * elementBytes; }
   Swizzle swizzle() const { return mode; }
   Major major() const { return majorDim; }
-  /// Bytes of one row of an atom, and number of atoms side by side in one matrix.
+  /// Bytes of one row of an atom.
   int64_t atomBytes() const { return widthBytes; }
-  int64_t atomColumns() const;
   /// Extents of the matrix in memory: contiguous elements, and rows of an atom.
   int64_t contiguousExtent() const;
   int64_t rowCount() const;

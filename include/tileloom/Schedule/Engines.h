@@ -15,8 +15,6 @@ namespace tileloom::schedule {
 enum class Engine { Tensor, Special, Alu, Lanes, Memory, None };
 inline constexpr unsigned engineCount = 6;
 
-llvm::StringRef engineName(Engine engine);
-
 /// In clocks. `busy`: how long the unit is taken; `latency`: until the result can be used.
 struct OpCost {
   Engine engine = Engine::None;

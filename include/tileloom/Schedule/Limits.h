@@ -16,8 +16,11 @@
 
 namespace tileloom::schedule {
 
-/// Shared memory of a CTA (PTX ISA: 227 KB can be had dynamically), less room for barriers.
-inline constexpr int64_t sharedBytes = 232448 - 1024;
+/// Shared memory that a CTA can have (227 KB), and all CTAs of an SM but for 1 KB each.
+inline constexpr int64_t sharedLimit = 232448;
+
+/// The same less room for barriers.
+inline constexpr int64_t sharedBytes = sharedLimit - 1024;
 
 /// More slots than this have never helped (docs/notes/lower-half.md): 13 for tiles of 16 KB.
 inline constexpr int64_t deepestRing = 13;
@@ -32,6 +35,12 @@ inline bool hasTensorMemory(llvm::StringRef chip) { return chip.starts_with("sm_
 
 /// Columns of tensor memory of an SM.
 inline constexpr int64_t tensorMemoryColumns = 512;
+
+/// Registers of an SM, and of each of its quarters, where every fourth warp runs.
+inline constexpr int64_t registerPool = 65536, quarterPool = registerPool / 4;
+
+/// Registers of a thread that an instruction can name.
+inline constexpr int64_t namedRegisters = 255;
 
 /// Registers of a thread that setmaxnreg may set at most, in steps of 8.
 inline constexpr int64_t mostRegisters = 240;
@@ -48,11 +57,13 @@ inline constexpr int64_t issuerRegisters = 80;
 /// warpgroup of the role that copies.
 inline constexpr int64_t transposeWarps = 2, transposeRegisters = 40;
 
+/// Registers of a thread that addresses, places in rings and the state of rows take beside sums and operands.
+inline constexpr int64_t registersBesideSums = 35;
+
 /// Registers that each thread of `groups` warpgroups can have beside one of roles with `narrow`:
 /// setmaxnreg moves an SM's registers between them.
 inline int64_t wideRegisters(int64_t groups, int64_t narrow = narrowRegisters) {
-  constexpr int64_t pool = 65536;
-  return std::min(mostRegisters, (pool - 128 * narrow) / (128 * groups) / 8 * 8);
+  return std::min(mostRegisters, (registerPool - 128 * narrow) / (128 * groups) / 8 * 8);
 }
 
 /// Columns of the pieces that a result of `columns` elements of `bits` leaves in. A row of 128
@@ -70,7 +81,7 @@ inline int64_t pieceColumns(int64_t columns, int64_t bits, std::optional<int64_t
 
 /// Registers that a launch gives to `groups` warpgroups, all together, by thread (nv-assign-warps).
 inline int64_t registersAtLaunch(int64_t groups) {
-  return std::min<int64_t>(255, 65536 / (128 * groups)) / 8 * 8 * groups;
+  return std::min(namedRegisters, registerPool / (128 * groups)) / 8 * 8 * groups;
 }
 
 /// Registers of a thread of `groups` warpgroups with products, and of one warpgroup that gathers

@@ -15,10 +15,6 @@ def builder():
     return found
 
 
-def active():
-    return getattr(_state, "builder", None) is not None
-
-
 @contextlib.contextmanager
 def building(builder):
     outer = getattr(_state, "builder", None)
