@@ -18,6 +18,9 @@ inline constexpr llvm::StringLiteral overlapAttrName = "warp.overlap";
 /// Attribute of a loop: "off" lets replicas issue its products without turns.
 inline constexpr llvm::StringLiteral turnsAttrName = "warp.turns";
 
+/// Unit attribute of such a loop in which one replica's chain of work takes longer than what the busiest unit does for all.
+inline constexpr llvm::StringLiteral longChainAttrName = "warp.long_chain";
+
 /// Replaces the loop by prologue, steady loop and epilogue of `plan` (the steady loop alone if nothing
 /// is skewed). Gives back the steady loop.
 mlir::scf::ForOp expandSkew(const schedule::RoleLoop &graph, const schedule::SkewPlan &plan);

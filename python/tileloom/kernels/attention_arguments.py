@@ -59,8 +59,8 @@ def options(name, q, H, D, E, causal, softmax_scale, window, attention_chunk, so
     arrays.require(not mod_arguments or score_mod is not None or mask_mod is not None, name, "mod_arguments", "is given alone", "score_mod or mask_mod too")
     narrow = q.dtype.is_fp8()
     if rescale_threshold is None:
-        rescale_threshold = 0 if narrow or E <= 64 else 8  # narrow sums are scaled without a vote
-    most = 0 if narrow else 15  # of what p is rounded to: 448 with a factor of 2^8, 65504
+        rescale_threshold = 0 if E <= 64 else 4 if narrow else 8  # sums of few columns are scaled without a vote
+    most = 4 if narrow else 15  # 8 bits: what is left of 2^8, so that smaller p are normal numbers; 16 bits: of 65504
     arrays.require(_is_number(rescale_threshold) and 0 <= rescale_threshold <= most, name, "rescale_threshold", f"is {rescale_threshold!r}",
                    f"a number from 0 to {most} for {q.dtype}, or None")
     return (scale * math.log2(math.e), causal, left, right, attention_chunk, sinks, softcap, score_mod, mask_mod, tuple(mod_arguments),
