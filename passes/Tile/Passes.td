@@ -22,6 +22,15 @@ def TileCheckCopies : Pass<"tile-check-copies"> {
   }];
 }
 
+def TileExpandScaledProducts : Pass<"tile-expand-scaled-products"> {
+  let summary = "Make products with block scales plain ones of scaled operands";
+  let description = [{
+    An operand of `dot_scaled` is widened to f32, multiplied by the powers of two of its blocks, and rounded to bf16; the product is a `dot`. The
+    scaled products of Blackwell's tensor core are a matter of the warp level.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def TileNormalizeShapes : Pass<"tile-normalize-shapes"> {
   let summary = "Move dimensions of extent one out of element-wise code, and name what is left in nv terms";
   let description = [{
@@ -58,6 +67,13 @@ def TileSwapOperands : Pass<"tile-swap-operands"> {
   }];
   let options = [Option<"chip", "chip", "std::string", "\"sm_90a\"", "Target, such as sm_90a">];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+def TilePlaceWorkspaces : Pass<"tile-place-workspaces"> {
+  let summary = "Make workspaces arguments that the runtime gives";
+  let description = [{
+    Each `tile.workspace` becomes an argument of its kernel with its size as a recipe expression.
+  }];
 }
 
 def TileSplitLoops : Pass<"tile-split-loops"> {

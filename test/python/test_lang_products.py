@@ -246,6 +246,42 @@ def test_block_scales(target, fa, fb):
 
 
 @tl.jit
+def scaled_loop(a: tl.view, sa, b: tl.view, sb, c: tl.view, FB: tl.constexpr, FAST: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """c[M, N] = (a * sa) @ (b * sb).T; scales [M, K / 32], [N, K / 32], either of which may be None."""
+    (M, K), N = a.shape, b.shape[0]
+    for m, n in tl.tiles((M, BM), (N, BN)):
+        rows, columns = m + tl.arange(0, BM), n + tl.arange(0, BN)
+        acc = tl.zeros((BM, BN), tl.float32)
+        for k in tl.range(0, K, BK):
+            groups = k // 32 + tl.arange(0, BK // 32)
+            x = None if sa is None else tl.load(sa + rows[:, None] * (K // 32) + groups[None, :], (rows < M)[:, None] & (groups * 32 < K)[None, :], 0)
+            y = None if sb is None else tl.load(sb + columns[:, None] * (K // 32) + groups[None, :], (columns < N)[:, None] & (groups * 32 < K)[None, :], 0)
+            acc += tl.dot_scaled(a.load([m, k], [BM, BK]), x, "e4m3", b.load([n, k], [BN, BK]).T, y, FB, fast_math=FAST)
+        c.store([m, n], acc)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("fb, which, k", [("e4m3", "both", 192), ("e5m2", "a", 64), ("fp16", "b", 160), ("bf16", "a", 0)])
+def test_block_scales_in_a_loop(target, fb, which, k):
+    rng = np.random.default_rng(k)
+    m, n, types = 136, 72, {"e4m3": E4M3, "e5m2": ml_dtypes.float8_e5m2, "fp16": np.float16, "bf16": BF16}
+    a, b = rng.standard_normal((m, k)).astype(E4M3), rng.standard_normal((n, k)).astype(types[fb])
+    sa, sb = (rng.integers(120, 134, (rows, k // 32)).astype(np.uint8) for rows in (m, n))
+    c = np.full((m, n), np.nan, np.float32)
+    given = sa if which != "b" else None, sb if which != "a" else None
+    launch = dict(FB=fb, FAST=which == "both", BM=128, BN=64, BK=64, target=target)
+    scaled_loop(a, given[0], b, given[1], c, **launch)
+    x, y = (value.astype(np.float64) * (1 if s is None else np.repeat(2.0 ** (s.astype(int) - 127), 32, 1)) for value, s in ((a, given[0]), (b, given[1])))
+    wanted = x.astype(np.float32).astype(BF16).astype(np.float64) @ y.astype(np.float32).astype(BF16).astype(np.float64).T
+    assert close(c, wanted, 1e-5) if k else (c == 0).all()
+
+
+def test_block_scales_are_one_operation():
+    text = scaled_loop.compile(signature={"a": ("fp8e4nv", 2), "sa": "*u8", "b": ("fp8e4nv", 2), "sb": "*u8", "c": ("f32", 2)}, FB="e4m3", FAST=False, BM=128, BN=64, BK=64).tile
+    assert text.count("tile.dot_scaled") == 1 and "acc(" in text and "tile.dot " not in text
+
+
+@tl.jit
 def wrong_scale(x, s):
     at = tl.arange(0, 64)
     v = tl.load(x + at[:, None] * 64 + at[None, :])

@@ -78,6 +78,24 @@ def descales(name, q, given, batch, G):
     return found
 
 
+def splits_of(name, num_splits):
+    """num_splits after checks; 0: a choice."""
+    arrays.require(num_splits is None or _is_int(num_splits) and 0 <= num_splits <= 256, name, "num_splits", f"is {num_splits!r}",
+                   "None or 0 (a choice), or 1 to 256")
+    return int(num_splits or 0)
+
+
+def latent_columns(name, q, k, v, names=("k", "v")):
+    """(q, qv, k) for q [..., 576], k [..., 576] and v, its first 512 columns: scores are those of products of 64 columns and of 512 (multi-head latent
+    attention). None if these are not the head dimensions."""
+    if [getattr(own, "shape", (0,))[-1] for own in (q, k, v)] != [576, 576, 512]:
+        return None
+    facts = [arrays.facts_of(own, name, what) for own, what in zip((k, v), names)]
+    arrays.require(facts[0].address == facts[1].address and facts[0].strides == facts[1].strides, name, names[1],
+                   f"is another tensor than '{names[0]}', whose head dimension is 576", f"its first 512 columns, {names[0]}[..., :512]")
+    return q[..., 512:], q[..., :512], k[..., 512:]
+
+
 def result_type(q):
     """The type of a new `out`: that of q (facts), but for 8 bits."""
     return dtypes.bfloat16 if q.dtype.is_fp8() else q.dtype
