@@ -51,7 +51,8 @@ RESULTS ?= bench/results/h200
 bench:
 	$(PYTHON) bench/language.py --repeats 11 --json $(RESULTS)-language.json
 	$(PYTHON) bench/gemm.py --repeats 9 --json $(RESULTS)-gemm.json --plot docs/plots/gemm
-	$(PYTHON) bench/attention.py --no-triton --repeats 7 --only arguments,fp8,varlen,decode,latent,unequal,search --json $(RESULTS)-attention.json
+	$(PYTHON) bench/attention.py --no-triton --repeats 7 --only arguments,fp8,varlen --json $(RESULTS)-attention.json
+	$(PYTHON) bench/attention.py --no-triton --repeats 7 --only decode,few,short,latent,unequal,search --resume --json $(RESULTS)-attention.json
 	$(PYTHON) bench/programs.py --json $(RESULTS)-programs.json
 	$(PYTHON) bench/launch.py --json $(RESULTS)-launch.json
 	$(PYTHON) bench/search.py --json $(RESULTS)-search.json

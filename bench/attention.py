@@ -1,9 +1,12 @@
 """Attention on a Hopper GPU: dense beside cuDNN, torch's flash backend and Triton; every argument beside the dense kernel; sequences of different lengths;
-decoding. One process; results are checked first (fp64 on sampled rows, outputs poisoned with NaN), then timed as replays of captured launches, interleaved,
+decoding, few queries. One process; results are checked first (fp64 on sampled rows, outputs poisoned with NaN), then timed as replays of captured launches, interleaved,
 with the L2 cache flushed before each; medians.
 
-    bench/attention.py [--only SECTION,...] [--shapes REGEX] [--repeats N] [--no-triton] [--json FILE] [--plot FILE.png]   (SECTIONS below)
+    bench/attention.py [--only SECTION,...] [--shapes REGEX] [--repeats N] [--no-triton] [--json FILE [--resume]] [--plot FILE.png]   (SECTIONS below)
     bench/attention.py --from FILE --plot FILE.png      the plot of a results file, without a GPU (matplotlib)
+
+FILE is written after each section, with what there is. --resume keeps the rows that it has, but for those that this run makes again: the sections of one
+machine may be recorded by several commands. Each row has the number of its run in "runs".
 
 --plot draws TFLOP/s against length for each head dimension. Of windows and chunks only the keys that are seen count.
 """
@@ -25,8 +28,9 @@ LENGTHS = ((16, 1024), (8, 2048), (4, 4096), (2, 8192), (1, 16384))
 DENSE = [(b, s, h, h, d) for d, h in ((128, 16), (64, 32), (256, 8)) for b, s in LENGTHS] + [(2, 8192, 32, 8, 128)]
 DECODE = [(b, t, h, 8, 128) for h in (64, 32) for b in (32, 64, 128) for t in (4096, 8192)]
 SEARCH = [(4, 4096, 16, 128), (16, 1024, 16, 128), (4, 4096, 32, 64), (4, 4096, 16, 96), (4, 4096, 8, 256)]
-FEW = [(1, 8192, 64, 8, 128), (4, 8192, 64, 8, 128), (8, 16384, 32, 8, 128), (1, 131072, 32, 8, 128)]
-SECTIONS = ("dense", "arguments", "fp8", "varlen", "decode", "latent", "unequal", "search")
+FEW = [(b, t, h, 8, 128) for h in (64, 32) for b in (1, 4, 8, 16) for t in (4096, 8192, 32768)] + [(8, 16384, 32, 8, 128), (1, 131072, 32, 8, 128)]
+SHORT = [(1, s, t, h, g, 128) for s in (1, 4, 16, 64) for t, h, g in ((8192, 64, 8), (32768, 32, 8), (8192, 16, 16))]
+SECTIONS = ("dense", "arguments", "fp8", "varlen", "decode", "few", "short", "latent", "unequal", "search")
 
 
 def make_bench(options):
@@ -149,6 +153,7 @@ def make_bench(options):
                                          lambda s, i, n: s.masked_fill((7 * (i // 128) + 3 * (n // 128)) % 4 != 0, -math.inf), full // 4),
                 "deterministic": ({"deterministic": True}, lambda s, i, n: s, full),
                 "sm_margin 16": ({"sm_margin": 16}, lambda s, i, n: s, full),
+                "num_splits 2": ({"num_splits": 2}, lambda s, i, n: s, full),
                 "return of lse, softmax_scale": ({"softmax_scale": 2 * half}, lambda s, i, n: 2 * s, full),
             }
             functions, errors, flops = {}, {}, {}
@@ -277,6 +282,36 @@ def make_bench(options):
             bytes_ = 2 * (2 * q.numel() + 2 * k.numel())
             self.record("decode_bf16", shape, None, bytes_, functions, errors, ("cudnn", "fa2"), variants=True)
 
+        def few(self, *shape):
+            """Decoding of few sequences: keys in parts."""
+            self.decode(*shape, True)
+
+        def short(self, batch, queries, length, heads, groups, d):
+            """Few queries of dense tensors: the choice beside one part, and beside a tile for each head."""
+            q, k, v = randn(batch, queries, heads, d), randn(batch, length, groups, d), randn(batch, length, groups, d)
+            rows = torch.arange(queries, device="cuda")
+            wanted = wanted_rows(q, k, v, rows)
+            shape = f"B{batch} Sq{queries} Sk{length} H{heads}/{groups} D{d}"
+            functions, errors = {}, {}
+            starts = [torch.arange(batch + 1, device="cuda", dtype=torch.int32) * own for own in (queries, length)]
+            flat = [t.view(-1, *t.shape[2:]) for t in (q, k, v)]
+            for name, given in (("tileloom", {}), ("tileloom:num_splits 1", {"num_splits": 1}), ("tileloom:pack_gqa off", {"pack_gqa": False})):
+                out = torch.empty_like(q)
+                launch = functools.partial(kernels.attention, q, k, v, out, lse=torch.empty(batch, heads, queries, device="cuda"), **given)
+                self.add(functions, errors, name, shape, launch, out, lambda o: o[0, rows, -1], wanted)
+            out = torch.empty_like(q)
+            launch = functools.partial(kernels.attention_varlen, *flat, out.view(flat[0].shape), lse=torch.empty(heads, batch * queries, device="cuda"),
+                                       cu_seqlens_q=starts[0], cu_seqlens_k=starts[1], max_seqlen_q=queries, max_seqlen_k=length)
+            self.add(functions, errors, "tileloom:varlen", shape, launch, out, lambda o: o[0, rows, -1], wanted)
+            for name, backend in (("cudnn", SDPBackend.CUDNN_ATTENTION), ("fa2", SDPBackend.FLASH_ATTENTION)):
+                launch = sdpa(backend, q, k, v, False)
+                try:
+                    errors[name] = relative_error(launch().transpose(1, 2)[0, rows, -1], wanted)
+                    functions[name] = launch
+                except RuntimeError as error:
+                    print(f"  {name}: {str(error).splitlines()[0][:100]}")
+            self.record("attention_short", shape, None, 2 * (2 * q.numel() + 2 * k.numel()), functions, errors, ("cudnn", "fa2"), variants=True)
+
         def search(self, batch, length, heads, d, causal):
             """The model's choice beside tiles and fields of the schedule, those that fit."""
             q, k, v = (randn(batch, length, heads, d) for _ in range(3))
@@ -362,9 +397,15 @@ def main():
     parser.add_argument("--repeats", type=int, default=11)
     parser.add_argument("--no-triton", action="store_true")
     parser.add_argument("--json")
+    parser.add_argument("--resume", action="store_true")
     parser.add_argument("--plot")
     parser.add_argument("--from", dest="source")
     options = parser.parse_args()
+    sections = options.only.split(",")
+    if unknown := [name for name in sections if name not in SECTIONS]:
+        parser.error(f"--only: unknown section '{unknown[0]}'; needed some of {', '.join(SECTIONS)}")
+    if options.resume and not options.json:
+        parser.error("--resume: needed --json FILE beside it")
     if options.source:
         with open(options.source) as file:
             plot(json.load(file)["rows"], options.plot)
@@ -372,15 +413,19 @@ def main():
     import torch
     torch.manual_seed(0)
     bench = make_bench(options)(options.repeats)
+    if options.resume:
+        bench.resume(options.json)
     work = {"dense": [(*s, c) for s in DENSE for c in (False, True)], "arguments": [(4, 4096, 16, 128)],
             "fp8": [(b, s, 16, 128, c) for b, s in LENGTHS for c in (False, True)],
             "varlen": [(kind, 16384, 16, g, 128, c) for kind, g in (("equal", 16), ("mixed", 16)) for c in (False, True)],
-            "decode": [*DECODE, *((*s, True) for s in FEW)], "latent": [(64, 4096, 128), (128, 8192, 128), (1, 65536, 128)],
+            "decode": DECODE, "few": FEW, "short": SHORT, "latent": [(64, 4096, 128), (128, 8192, 128), (1, 65536, 128)],
             "unequal": [([32768, 16384] + [512] * 14, 64, 8, 128)], "search": [(*s, c) for s in SEARCH for c in (False, True)]}
-    failures = sum(bench.run(name, getattr(bench, name), work[name], options.shapes) for name in options.only.split(","))
+    failures = 0
+    for name in sections:
+        failures += bench.run(name, getattr(bench, name), work[name], options.shapes)
+        if options.json:
+            bench.write(options.json, "attention.py")
     bench.summary()
-    if options.json:
-        bench.write(options.json, "attention.py")
     if options.plot:
         plot(bench.rows, options.plot)
     return 1 if failures else 0

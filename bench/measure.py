@@ -1,12 +1,12 @@
 """What the benchmarks share: timing of captured launches, records of rows, and their JSON files."""
 
 import datetime
-import json
 import math
 import os
 import re
 import sys
 
+import records
 import torch
 
 GEMM_SHAPES = [(8192, 8192, 8192), (4096, 4096, 4096), (16384, 16384, 16384)]
@@ -62,7 +62,7 @@ class Records:
     """Rows of a results file, and the ratios of peers to ours by (work, peer)."""
 
     def __init__(self, repeats):
-        self.repeats, self.rows, self.ratios, self.choices = repeats, [], {}, {}
+        self.repeats, self.rows, self.ratios, self.choices, self.known = repeats, [], {}, {}, {}
 
     def record(self, work, shape, flops, bytes_, functions, errors, peer, often=1, variants=False, **more):
         """Times the functions and prints a line. peer: the name, or names, that "tileloom" is compared with. often: times the repeats, for what takes
@@ -111,13 +111,16 @@ class Records:
         for work, choices in self.choices.items():
             print(f"{work}: the model's choice takes {geometric_mean(choices):.3f} x the best of the search, {max(choices):.3f} at worst")
 
+    def resume(self, path):
+        """Rows that a file has already stay in it, where this run has none of the same work and shape."""
+        self.known = records.read(path, torch.cuda.get_device_name())
+
     def write(self, path, name):
-        with open(path, "w") as file:
-            json.dump({"machine": torch.cuda.get_device_name(),
-                       "driver": os.popen("nvidia-smi --query-gpu=driver_version --format=csv,noheader").read().strip(),
-                       "versions": {"torch": torch.__version__, "cuda": torch.version.cuda, "cudnn": torch.backends.cudnn.version()},
-                       "date": datetime.date.today().isoformat(), "command": f"bench/{name} " + " ".join(sys.argv[1:]),
-                       "rows": self.rows}, file, indent=1)
+        run = {"machine": torch.cuda.get_device_name(),
+               "driver": os.popen("nvidia-smi --query-gpu=driver_version --format=csv,noheader").read().strip(),
+               "versions": {"torch": torch.__version__, "cuda": torch.version.cuda, "cudnn": torch.backends.cudnn.version()},
+               "date": datetime.date.today().isoformat(), "command": f"bench/{name} " + " ".join(sys.argv[1:])}
+        records.write(path, records.merged(self.known, run, self.rows))
 
 
 def geometric_mean(values):

@@ -1,7 +1,9 @@
-"""A first look: compiles a Hopper and a Blackwell GEMM, written by hand at the warp level, to PTX, prints the report of each, and runs them: on the
-GPU if it is a Hopper, else in the simulator with all its checks. Says which, with the error against fp64 (and the speed on a GPU)."""
+"""A first look: compiles a Hopper and a Blackwell GEMM, written by hand at the warp level, to PTX, prints the main loop of each (and where the whole
+text is) and its report, and runs them: on the GPU if it is a Hopper, else in the simulator with all its checks. Says which, with the error against
+fp64 (and the speed on a GPU)."""
 
 import os
+import re
 import sys
 
 import numpy as np
@@ -9,7 +11,10 @@ import numpy as np
 from tileloom import compiler, sim
 from tileloom.runtime import Kernel
 
-PROGRAMS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "test", "programs", "warp")
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PROGRAMS = os.path.join(ROOT, "test", "programs", "warp")
+FOLDER = os.path.join(os.environ.get("TILELOOM_BUILD", os.path.join(ROOT, "build")), "demo")
+WIDTH = 150
 
 
 def hopper_torch():
@@ -28,6 +33,31 @@ def bf16(values):
 
 def fp32(bits):
     return (bits.astype(np.uint32) << 16).view(np.float32)
+
+
+def main_loop(ptx):
+    """The lines of the innermost loop around the matrix products."""
+    lines = ptx.splitlines()
+    products = [i for i, line in enumerate(lines) if "wgmma.mma_async" in line or "tcgen05.mma" in line]
+    labels = {line[:-1]: i for i, line in enumerate(lines) if re.fullmatch(r"\$\w+:", line)}
+    branches = ((i, re.search(r"\bbra(?:\.uni)?\s+(\$\w+);", line)) for i, line in enumerate(lines))
+    loops = [(labels[target[1]], end) for end, target in branches if target and labels[target[1]] <= products[0] and end >= products[-1]]
+    start, _ = min(loops, key=lambda loop: loop[1] - loop[0])
+    return lines[start:max(end for first, end in loops if first == start) + 1]
+
+
+def show(name, ptx):
+    """Prints the main loop, long lines cut, and writes the whole text to a file."""
+    os.makedirs(FOLDER, exist_ok=True)
+    path = os.path.join(FOLDER, name + ".ptx")
+    with open(path, "w") as file:
+        file.write(ptx)
+    loop = main_loop(ptx)
+    print(f"PTX: {path}, {len(ptx.splitlines())} lines; its main loop, {len(loop)} lines:")
+    for line in loop:
+        line = line.expandtabs(4)
+        print("   ", line if len(line) <= WIDTH else line[:WIDTH] + " ...")
+    print()
 
 
 def simulate(compiled, m, n, k, tile):
@@ -68,12 +98,8 @@ def main():
     for name, target, tile in (("gemm_cooperative", "sm_90a", (128, 256)), ("gemm_tcgen05", "sm_100a", (128, 256))):
         with open(os.path.join(PROGRAMS, name + ".mlir")) as file:
             compiled = compiler.compile(file.read(), target, name=name + ".mlir", report=True)
-        lines = compiled.ptx.splitlines()
-        core = [line.strip() for line in lines if any(word in line for word in
-                ("wgmma.mma", "tcgen05.mma", "cp.async.bulk.tensor", "mbarrier.try_wait", "stmatrix", "tcgen05.ld"))]
-        print(f"== {name}.mlir for {target}: {len(lines)} lines of PTX; its copies, waits and products:")
-        for line in dict.fromkeys(line.split("{")[0].split("[")[0].strip() for line in core):
-            print("  ", line)
+        print(f"== {name}.mlir for {target}")
+        show(name, compiled.ptx)
         print(compiled.report_text)
         if torch and target == "sm_90a":
             worst = max(worst, run(torch, compiled, 8192, 8192, 8192, tile))

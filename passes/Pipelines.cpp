@@ -24,6 +24,7 @@ using namespace mlir;
 namespace tileloom {
 
 void buildPredictionStage(OpPassManager &pm, const PipelineOptions &options) {
+  pm.addPass(tile::createTileExpandScaledProducts());
   pm.addPass(tile::createTileSwapOperands({options.chip}));
   pm.addPass(tile::createTileJoinProducts());
   pm.addPass(tile::createTileAssignSchedule({options.chip}));
@@ -33,8 +34,10 @@ void buildTileStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createInlinerPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addPass(tile::createTilePlaceWorkspaces());
   pm.addPass(tile::createTileCheckCopies());
   buildPredictionStage(pm, options);
+  pm.addPass(tile::createTileFormClusters());
   pm.addPass(tile::createTileSplitLoops());
   pm.addPass(tile::createTileFoldZeroInit());
   pm.addPass(tile::createTileNormalizeShapes());

@@ -28,6 +28,8 @@ inline constexpr llvm::StringLiteral storageAttrName = "nv.storage";
 inline constexpr llvm::StringLiteral apartAttrName = "nv.apart";
 inline constexpr llvm::StringLiteral tensorColumnsAttrName = "nv.tensor_columns";
 inline constexpr llvm::StringLiteral overAttrName = "nv.over";
+/// On allocations of mbarriers, for the report: the name of the allocation whose slots their ring hands over.
+inline constexpr llvm::StringLiteral slotsAttrName = "nv.slots";
 
 /// On roles (nv-assign-warps): the first of its warps in the CTA; for one that uses nv.named_barrier the hardware barrier of
 /// its first replica; for one of one warp whether one thread runs it: what shows it is gone after tiles have become scalars.

@@ -35,17 +35,20 @@ const Field fields[] = {
     {"persistent", Field::Flag, 0, 0, {}},
     {"specialize", Field::Word, 0, 0, {"auto", "on", "off"}},
     {"warps", Field::Integer, 1, 32, {}},
-    {"skew", Field::Word, 0, 0, {"auto", "off"}},
+    {"skew", Field::Word, 0, 0, {"auto", "late", "off"}},
     {"operands", Field::Word, 0, 0, {"auto", "math", "gather"}},
     {"fraction", Field::Number, 0, 1, {}},
     {"guard", Field::Word, 0, 0, {"auto", "off"}},
     {"epilogue", Field::Integer, 8, 256, {}},
+    {"speculate", Field::Word, 0, 0, {"auto", "on", "off"}},
     {"turns", Field::Word, 0, 0, {"auto", "off"}},
     {"pending", Field::Integer, 0, 1, {}},
     {"buffers", Field::Integer, 1, 4, {}},
     {"split", Field::Integer, 1, 64, {}},
     {"dependent", Field::Flag, 0, 0, {}},
     {"keep", Field::Word, 0, 0, {"none", "rows", "columns"}},
+    {"cluster", Field::Integer, 1, 8, {}},
+    {"multicast", Field::Word, 0, 0, {"rows", "columns"}},
 };
 
 } // namespace
@@ -134,6 +137,13 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     if (failed(verifyField(emitError, *field, entry.getValue())))
       return failure();
   }
+  auto cluster = values.getAs<IntegerAttr>("cluster");
+  int64_t ctas = cluster ? cluster.getInt() : 1;
+  if (ctas & (ctas - 1))
+    return emitError() << "schedule: field 'cluster': expected 1, 2, 4 or 8, found " << ctas;
+  if (ctas == 1 && values.get("multicast"))
+    return emitError() << "schedule: field 'multicast': expected cluster = 2, 4 or 8 beside it, found "
+                       << (cluster ? "cluster = 1" : "none");
   return success();
 }
 

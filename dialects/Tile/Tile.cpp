@@ -5,6 +5,7 @@
 //===--------------------------------------------------------------------------------------===//
 
 #include "dialects/Tile/Kernel.h"
+#include "dialects/Tile/ScaledOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
@@ -31,6 +32,10 @@ void TileDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialects/Tile/TileOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/Tile/ScaledOps.cpp.inc"
       >();
   addTypes<
 #define GET_TYPEDEF_LIST

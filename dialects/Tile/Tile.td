@@ -61,7 +61,7 @@ def Tile_ScheduleAttr : AttrDef<Tile_Dialect, "Schedule"> {
     | `guard = "auto"`, `"off"` | branch around scaling by one |
     | `epilogue = 128` | columns of a piece that a result is staged and stored in |
     | `pending = 1` | products left in flight at a wait in the main loop |
-    | `split = 4` | slices of the loop that sums products, each an item of work of its own |
+    | `split = 4`; `cluster = 2`, `multicast = "rows"` | slices of the loop that sums products, each an item of work of its own; CTAs (1, 2, 4, 8) that load for each other what a row of tiles (or `"columns"`) has in common |
 
     Example: `tile.schedule = #tile.schedule<replicas = 2, use = "cooperative", stages = 4>`.
   }];

@@ -13,6 +13,10 @@ inline constexpr llvm::StringLiteral kernelAttrName = "tile.kernel";
 inline constexpr llvm::StringLiteral scheduleAttrName = "tile.schedule";
 inline constexpr llvm::StringLiteral replicasChosenAttrName = "tile.replicas_chosen";
 
+/// On a tile.last_arrival: what is handed over are rows of products, each replica's to the one with the same rows. Without it the
+/// arrival is the whole program's, and replicas cannot share the tile.
+inline constexpr llvm::StringLiteral byRowsAttrName = "tile.by_rows";
+
 /// On arguments of kernels: a string; the type of what an i64 points to; what the argument is a multiple of (pointers: in
 /// bytes); the number of the descriptor whose tensor this one is a view of, with boxes of its own.
 inline constexpr llvm::StringLiteral argumentNameAttrName = "tile.name";

@@ -163,6 +163,23 @@ def Tile_AtomicOp : Tile_Op<"atomic", [MemoryEffects<[MemRead, MemWrite]>, AttrS
   let hasVerifier = 1;
 }
 
+def Tile_WorkspaceOp : Tile_Op<"workspace", [MemoryEffects<[MemAlloc]>]> {
+  let summary = "Memory of the launch, beside its arguments";
+  let description = [{
+    The address of `bytes` bytes of global memory, aligned to 256, that no launch on another stream has (docs/recipe.md); the same for all tiles.
+    `bytes` is made of constants and of the kernel's integer arguments. It may hold anything; with `zero` it is zero at first use, and the kernel
+    leaves it so.
+
+    ```mlir
+    %sums = tile.workspace %bytes of f32
+    %counters = tile.workspace %bytes zero of i32
+    ```
+  }];
+  let arguments = (ins I64:$bytes, UnitAttr:$zero, TypeAttr:$element);
+  let results = (outs I64:$pointer);
+  let assemblyFormat = "$bytes (`zero` $zero^)? `of` $element attr-dict";
+}
+
 def Tile_LastArrivalOp : Tile_Op<"last_arrival", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Counts an arrival, and says whether it is the last of several";
   let description = [{
@@ -171,10 +188,10 @@ def Tile_LastArrivalOp : Tile_Op<"last_arrival", [MemoryEffects<[MemRead, MemWri
     alone, each at a counter of its own: as many as the schedule has replicas lie from `index` on, and they may hear different answers.
 
     ```mlir
-    %last = tile.last_arrival %counters[%tile] of 4
+    %last = tile.last_arrival %counters[%tile] of %slices
     ```
   }];
-  let arguments = (ins I64:$pointer, I32:$index, ConfinedAttr<I64Attr, [IntPositive]>:$count);
+  let arguments = (ins I64:$pointer, I32:$index, I32:$count);
   let results = (outs I1:$last);
   let assemblyFormat = "$pointer `[` $index `]` `of` $count attr-dict";
 }
@@ -374,5 +391,7 @@ def Tile_ForEachTileOp : Tile_Op<"for_each_tile", [SingleBlock, NoTerminator, Re
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
 }
+
+include "dialects/Tile/ScaledOps.td"
 
 #endif // TILELOOM_DIALECTS_TILE_OPS_TD

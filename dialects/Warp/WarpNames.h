@@ -26,6 +26,8 @@ inline constexpr llvm::StringLiteral holdBackAttrName = "warp.hold_back";
 inline constexpr llvm::StringLiteral pipelineAttrName = "warp.pipeline";
 inline constexpr llvm::StringLiteral stageAttrName = "warp.stage";
 inline constexpr llvm::StringLiteral turnsAttrName = "warp.turns";
+/// Unit attribute of a skewed loop in which one replica's chain of work takes longer than what the busiest unit does for all.
+inline constexpr llvm::StringLiteral longChainAttrName = "warp.long_chain";
 inline constexpr llvm::StringLiteral pendingAttrName = "warp.pending";
 inline constexpr llvm::StringLiteral minTripsAttrName = "warp.min_trips";
 

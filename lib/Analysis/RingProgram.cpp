@@ -18,6 +18,9 @@ using namespace mlir;
 using namespace tileloom;
 using namespace tileloom::rings;
 
+/// CTAs of a cluster that are traced: they are alike, so more of them show nothing new.
+static constexpr int64_t mostCtas = 4;
+
 static bool isRingOp(Operation *op) {
   return isa<warp::AcquireOp, warp::ReleaseOp, warp::SkipOp, warp::AwaitOp, warp::PassOp,
              warp::StoreOp>(op);
@@ -113,7 +116,8 @@ FailureOr<RingInfo> RingProgram::ringInfo(Operation *op, warp::RoleOp role) {
     return info.op.emitOpError("scope ")
            << warp::stringifyScope(info.op.getScope())
            << ": expected a launch in clusters of at least 2 CTAs, found " << cluster;
-  ctas = 2;
+  bool pair = info.op.getScope() == warp::Scope::Pair;
+  ctas = std::max<int32_t>(ctas, pair ? 2 : std::min(cluster, mostCtas));
   return info;
 }
 

@@ -236,8 +236,11 @@ llvm::Error LoadedKernel::getWorkspaces(Runtime &runtime, const Recipe &recipe, 
 llvm::Error LoadedKernel::launch(Runtime &runtime, const Recipe &recipe, Arguments arguments,
                                  cuda::Stream stream, const Grid *given) {
   const Driver &driver = runtime.driver();
-  llvm::Expected<Grid> grid =
-      computeGrid(recipe, arguments, context.device.multiprocessors, given);
+  // The CTAs of a cluster need multiprocessors that lie together: some are left over. Another cluster would wait for a whole one to end.
+  int64_t multiprocessors = context.device.multiprocessors;
+  if (recipe.clusterSize() > 1 && recipe.grid.persistent)
+    multiprocessors = std::min(multiprocessors, resident / recipe.grid.perMultiprocessor);
+  llvm::Expected<Grid> grid = computeGrid(recipe, arguments, multiprocessors, given);
   if (!grid)
     return grid.takeError();
   if (grid->empty())

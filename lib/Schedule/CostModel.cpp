@@ -14,6 +14,7 @@
 #include "tileloom/Schedule/TileWork.h"
 
 #include "ItemTime.h"
+#include "RegisterNeeds.h"
 #include "RowCosts.h"
 #include "dialects/NV/NV.h"
 #include "dialects/Tile/Tile.h"
@@ -106,7 +107,10 @@ public:
     if (takesTurns &&
         kernel.walk([&](tile::LoadOp load) { return checkTurns(load, result); }).wasInterrupted())
       return result;
-    if (!planStages(result) || !checkRegisters(result))
+    if (!planStages(result))
+      return result;
+    result.reason = refusedRegisters(kernel, machine, replicas, takesTurns);
+    if (!result.reason.empty())
       return result;
     Cost outside;
     double loops = 0;
@@ -124,8 +128,8 @@ public:
     result.turnClocks = turn;
     result.bytes = traffic.through();
     bool ordered = !reverse && products == 1 && tiles && tiles.getExtents().size() == 2 && !placesAreRead(tiles);
-    TileTime whole{kernel, machine, evaluate, traffic, loops, turn, still + drain, outside.narrow * piece, drain, filled, deep(),
-                   lines, raster, split, keep, takesTurns, reverse, ordered};
+    TileTime whole{kernel, machine, evaluate, traffic, loops, turn, still + drain + lastProduct, outside.narrow * piece, drain, filled, deep(),
+                   lines, firstCopy, raster, split, keep, takesTurns, reverse, ordered};
     if (tiles)
       whole.columns = std::max(evaluate(tiles.getExtents().back()).value_or(1), 1.0);
     return timeOfItems(whole, result);
@@ -192,65 +196,6 @@ private:
     return true;
   }
 
-  /// Sums and operands that the registers of a thread (or tensor memory) hold at once.
-  bool checkRegisters(Prediction &result) {
-    double held = 0, columns = 0, widest = 0;
-    bool computes = false;
-    kernel.walk([&](tile::DotOp dot) {
-      auto sum = cast<RankedTensorType>(dot.getType());
-      double own = rows(sum.getDimSize(0)) * sum.getDimSize(1) / 128;
-      held += own;
-      widest = std::max(widest, own);
-      columns += sum.getDimSize(1);
-      Value a = dot.getA();
-      if (auto trans = a.getDefiningOp<tile::TransOp>())
-        a = trans.getSource();
-      if (!a.getDefiningOp<tile::LoadOp>()) {
-        auto type = cast<RankedTensorType>(a.getType());
-        double bits = type.getElementTypeBitWidth();
-        // Three warpgroups await each product, so most of what is made of a sum takes its place.
-        computes = true;
-        held += rows(type.getDimSize(0)) * type.getDimSize(1) * bits / 32 / 128 /
-                (replicas > 2 ? 2 : 1);
-        columns += type.getDimSize(1) * bits / 32;
-      }
-      double least = machine.tensorMemory ? 128 : 64;
-      if (rows(sum.getDimSize(0)) < least || (machine.tensorMemory && sum.getDimSize(0) > 128))
-        result.reason = "rows of a product: " + llvm::utostr(uint64_t(sum.getDimSize(0)));
-    });
-    // What a sum meets after its loop is in registers beside it.
-    kernel.walk([&](tile::LoadOp load) {
-      bool operand = llvm::any_of(
-          load->getUsers(), [](Operation *user) { return isa<tile::DotOp, tile::TransOp>(user); });
-      if (!isStreamed(load) && !operand)
-        held += rows(load.getType().getDimSize(0)) * bytesOf(load.getType()) /
-                load.getType().getDimSize(0) / 4 / 128;
-    });
-    if (machine.tensorMemory) {
-      if (columns > tensorMemoryColumns)
-        result.reason = "tensor memory: " + llvm::utostr(uint64_t(columns)) + " columns needed";
-    } else {
-      // The registers of an SM, shared by the warpgroups with products, less addresses and the
-      // like.
-      int64_t there = wideRegisters(replicas) - (replicas > 2 ? 28 : machine.otherRegisters);
-      // Operands made of sums take moves where registers are scarce (D 128: 144 keys, 172 registers,
-      // take no longer for each than 128; 160 keys, 184, 4 % longer, 176 keys, 196, 15 %; in 8 bits 192 keys, 184, 2 % shorter
-      // full, 4 % longer causal).
-      if (computes && replicas < 3)
-        there = std::min<int64_t>(there, 180);
-      // In turns (128 rows) ptxas serialised the products of one sum of 224 registers and spilled
-      // beside 208 where a bias is added; of three warpgroups it refused one of 128.
-      int64_t together = replicas > 2 ? 112 : takesTurns ? 192 : 208;
-      if (widest > together)
-        result.reason = "registers: " + llvm::utostr(uint64_t(widest)) + " a thread for one sum, " +
-                        llvm::utostr(together) + " there";
-      if (held > there)
-        result.reason = "registers: " + llvm::utostr(uint64_t(held)) +
-                        " a thread for sums and operands, " + llvm::utostr(there) + " there";
-    }
-    return result.reason.empty();
-  }
-
   int64_t columnsOfPiece(RankedTensorType type) const {
     return pieceColumns(type.getShape().back(), type.getElementTypeBitWidth(), piece, machine.tensorMemory);
   }
@@ -284,22 +229,26 @@ private:
   double iteration(const Cost &body, double trips, Prediction &result) {
     double copies = body.copies / machine.copyBytes;
     if (body.dots <= 1) {
-      double whole = stream(body, copies, result.stages);
+      double whole = stream(body, copies, result.stages, trips);
       filled += std::min<double>(result.stages, trips) * std::max(0.0, whole - body.products - waitOf(body) - body.other);
+      firstCopy = std::max(firstCopy, copies);
+      lastProduct = std::max(lastProduct, body.products);
     }
     result.productClocks += body.products * trips;
     result.copyClocks += copies * trips;
     result.otherClocks += body.other * trips;
-    return body.dots > 1 ? chain(body, copies, result.stages) : stream(body, copies, result.stages);
+    return body.dots > 1 ? chain(body, copies, result.stages) : stream(body, copies, result.stages, trips);
   }
 
   /// One product (or none) for each slot. The units run beside each other, and none quite reaches
   /// its speed when another one is as slow.
-  double stream(const Cost &body, double copies, double slots) const {
+  double stream(const Cost &body, double copies, double slots, double trips) const {
     double busy = body.products + waitOf(body) + body.other;
-    // A slot is filled, read, and with a product in flight held while the next one runs.
-    double held = machine.copyLatency + copies + (1 + pending * machine.flightSlots) * busy;
-    return smooth(7, {busy, copies, held / std::max(slots, 1.0)});
+    // A slot is filled, read, and with a product in flight held while the next one runs. Two slots are then none ahead: the next copy begins
+    // when the one before has arrived (4096^3, 128 x 256 x 128: 273 us, with BK 64 and four slots 184).
+    bool serial = pending > 0 && slots < 3 && trips > slots;
+    double held = machine.copyLatency + machine.heldCopies * copies + (machine.heldBusy + (serial ? 0 : pending * machine.flightSlots)) * busy;
+    return smooth(7.74, {busy, copies, held / (serial ? 1 : std::max(slots, 1.0))});
   }
 
   /// Clocks that an iteration of one product waits for it.
@@ -329,7 +278,7 @@ private:
     double products = body.products + wait;
     double together = !alone && replicas == 2 ? smooth(4, {products, body.other}) + uncovered(products, body.other)
                                               : std::max(products, body.other) + apart * std::min(products, body.other);
-    return std::max({together, copies, machine.copyLatency / slots}) * (slots == 1 ? 1.35 : 1);
+    return std::max({together, copies, machine.chainLatency / slots}) * (slots == 1 ? 1.35 : 1);
   }
 
   /// What a row waits for before its first exponential (430 clocks, measured), as far as the other replica's products are too
@@ -391,6 +340,7 @@ private:
   Traffic traffic;
   double lines = 0; // bytes through L2, with what half lines cost
   double filled = 0;   // clocks of the loops that a ring filled before would save
+  double firstCopy = 0, lastProduct = 0; // clocks of one iteration
   double leastRow = 1e9; // bytes of a row of a box in a loop
   int64_t products = 0, replicas = 1, stages = 0, pending = 0, buffers = 1, raster = 1;
   std::optional<int64_t> piece, split;

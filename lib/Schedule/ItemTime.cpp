@@ -68,13 +68,22 @@ void chooseOrder(const TileTime &tile, Traffic::Order &order, Prediction &result
   }
 }
 
+/// How fast the machine's clock is. Long runs of the tensor core draw the power limit and lower it.
+double clocksPerMicrosecond(const TileTime &tile, const Prediction &result) {
+  const Machine &machine = tile.machine;
+  double busy = result.tiles * result.productClocks / machine.processors / machine.clocksPerMicrosecond;
+  return machine.clocksPerMicrosecond * (1 + machine.coolGain / (1 + busy / machine.coolTime));
+}
+
 /// Adds the time of all items of work: tiles, or `slices` of the loop of each.
 void finish(const TileTime &tile, Prediction &result, scf::ForOp loop, int64_t slices) {
   const Machine &machine = tile.machine;
   double items = result.tiles * slices, through = tile.lines, ends = tile.ends;
   result.split = slices;
   result.waves = std::ceil(items / machine.processors);
-  double clocks = (tile.takesTurns ? tile.turn : 0) + machine.launch;
+  double busy = std::clamp<double>(items, 1, machine.processors), perMicrosecond = clocksPerMicrosecond(tile, result);
+  double clocks = (tile.takesTurns ? tile.turn : 0) + machine.launch + machine.firstCopy * tile.firstCopy + machine.launchSlot * result.stages +
+                  machine.launchSpread * std::log(busy);
   if (slices == 1) {
     // In turns, one replica multiplies while the other stores, which it notices: 4 to 7 % for ten pieces of 16 columns
     // instead of five of 32 (zeros, 4096 x 14336 x 4096), 0 to 1 % where the machine throttles.
@@ -82,7 +91,7 @@ void finish(const TileTime &tile, Prediction &result, scf::ForOp loop, int64_t s
     // While a tile leaves, the copies for the next one fill the ring.
     own -= std::min(tile.filled, tile.turn) * machine.fillBeside * (1 - 1 / std::max(result.waves, 1.0));
     double computing = result.waves * (tile.takesTurns ? std::max(tile.loops + tile.narrow, own / 2) : own);
-    clocks += smooth(3.5, {computing, result.waves * tile.drain});
+    clocks += smooth(2.56, {computing, result.waves * tile.drain});
   } else {
     double trips = std::max(tripsOf(loop, tile.evaluate), 1.0), bytes = bytesOfSums(loop);
     double leave = bytes / machine.partialStore + machine.arrival;
@@ -92,7 +101,6 @@ void finish(const TileTime &tile, Prediction &result, scf::ForOp loop, int64_t s
     through += 2 * items * bytes;
     ends = leave + collect;
   }
-  double busy = std::clamp<double>(items, 1, machine.processors);
   Traffic::Order order{result.tiles / tile.columns, tile.columns, double(tile.raster),
                        std::max(busy / slices, 1.0), machine.cacheBytes, double(slices)};
   if (tile.reverse && tile.traffic.stream() > 0) {
@@ -107,12 +115,12 @@ void finish(const TileTime &tile, Prediction &result, scf::ForOp loop, int64_t s
   double dram = (keeps ? machine.keptGain : 1) *
                 smooth(-4, {machine.dramBytes, busy * machine.dramBytesPerProcessor});
   // The last results leave when everything is read.
-  double last = machine.base + ends / machine.clocksPerMicrosecond;
+  double last = machine.base + ends / perMicrosecond;
   double read = (tile.traffic.dram(order) + (tile.ordered ? tile.traffic.apart(order) : 0)) / std::pow(tile.deep, machine.deepRows);
-  result.microseconds = smooth(5, {clocks / machine.clocksPerMicrosecond, read / dram + last, through / machine.l2Bytes + last});
+  result.microseconds = smooth(9.4, {clocks / perMicrosecond, read / dram + last, through / machine.l2Bytes + last});
   if (tile.ordered) {
     double fetched = tile.traffic.fetched(order) + through - tile.lines;
-    result.microseconds = smooth(7.3, {result.microseconds, fetched / machine.fetchBytes + last});
+    result.microseconds = smooth(9.94, {result.microseconds, fetched / machine.fetchBytes + last});
   }
 }
 

@@ -20,12 +20,13 @@ struct TileTime {
   const Traffic &traffic;
   double loops;  ///< clocks of the loops with products
   double turn;   ///< clocks from the last product until the next tile can begin
-  double ends;   ///< clocks from the last product to the end of the stores
+  double ends;   ///< clocks from the last copy's arrival to the end of the stores
   double narrow; ///< of them, those that pieces of results with rows of less than 64 bytes take longer
   double drain;  ///< clocks that results take out of the SM
   double filled; ///< clocks of `loops` that a ring filled before would save
   double deep;   ///< bytes of memory's rows that are read together, in lines of 128
   double lines;  ///< bytes of all tiles through L2, with what half lines cost
+  double firstCopy; ///< clocks until the first slot is filled, beside the latency
   int64_t raster;
   std::optional<int64_t> split;
   llvm::StringRef keep;

@@ -1,7 +1,7 @@
 //===- RowCosts.cpp - What the rows of boxes cost beside their bytes ----------------------===//
 //
-// L2 is asked by lines of 128 bytes and sectors of 32. A row that begins within a line touches one more than it fills, and the
-// more of a row one box has, the less that is of it. The value of a descriptor is the distance of its tensor's rows.
+// L2 is asked by lines of 128 bytes and sectors of 32. A row of a box that begins within a line touches one more than it fills. The value of a
+// descriptor is the distance of its tensor's rows.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -23,8 +23,10 @@ LoadedRows loadedRows(tile::LoadOp load, ScalarValues &evaluate, const Machine &
   double row = rowBytes(type), lines = 1, sectors = 1;
   if (std::optional<double> pitch = evaluate(load.getDesc())) {
     double aligned = std::gcd(int64_t(*pitch), line);
-    lines = std::max(1.0, (row + line - aligned) / std::max<double>(row, line));
-    sectors = aligned < sector ? 1 + sector / row : 1;
+    // Each 128 bytes of a row are a box of their own.
+    double box = std::min<double>(row, line);
+    lines = std::max(1.0, (box + line - aligned) / line);
+    sectors = aligned < sector ? 1 + sector / box : 1;
   }
   // The swizzle, and with it the rows that are copied, is the widest one that divides a row of the tile.
   int64_t swizzle = std::gcd(int64_t(row), line);

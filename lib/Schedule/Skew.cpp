@@ -131,7 +131,8 @@ SkewPlan schedule::planSkew(const RoleLoop &graph, const SkewOptions &options, s
     if (!fits && cut <= most)
       why += " of " + std::to_string(options.registers);
     // Within 1 % the simpler one.
-    if (best.body.empty() || (fits && plan->interval < best.interval * 0.99))
+    bool wanted = options.late && plan->skewed() && !best.skewed();
+    if (best.body.empty() || wanted || (fits && plan->interval < best.interval * 0.99))
       best = *plan;
   }
   return best;

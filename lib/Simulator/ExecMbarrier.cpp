@@ -172,8 +172,12 @@ Step wait(Warp &w, const Instr &in) {
     bool done = false;
     uint32_t p = in.sub & Parity ? w.reg<uint32_t>(in.b)[lane] : 0;
     // PTX wants 0 or 1; Triton's warp-specialised kernels pass -1, and run: bit 0 is what counts.
-    if (!w.cluster->checking(CheckStrict))
-      p &= 1;
+    if (p > 1 && w.cluster->checking(CheckStrict))
+      report(w, "mbarrier",
+             "wait on mbarrier " + hex(b.offset) + ": phase parity is " + std::to_string(p) +
+                 ", needs 0 or 1",
+             int(lane));
+    p &= 1;
     std::string error = in.sub & Parity
                             ? mbarrierTestParity(b.load(), p, done)
                             : mbarrierTestState(b.load(), w.reg<uint64_t>(in.b)[lane], done);

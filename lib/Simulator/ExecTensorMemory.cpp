@@ -183,16 +183,23 @@ Step loadStore(Warp &w, const Instr &in) {
       }
   }
   std::sort(touched.begin(), touched.end());
+  std::vector<Warp::TensorAccess> accesses; // lanes of equal columns together
   for (size_t i = 0; i < touched.size();) {
     size_t k = i + 1;
     while (k < touched.size() && touched[k] <= touched[k - 1] + 1)
       ++k;
-    noteTensor(w, *w.cta, uint32_t(touched[i] >> 32), uint32_t(touched[i]),
-               uint32_t(touched[k - 1] - touched[i] + 1), store ? Mode::Write : Mode::Read, actor);
+    uint32_t lane = uint32_t(touched[i] >> 32), begin = uint32_t(touched[i]),
+             end = uint32_t(touched[k - 1]) + 1;
+    noteTensor(w, *w.cta, lane, begin, end - begin, store ? Mode::Write : Mode::Read, actor);
+    auto same = std::find_if(accesses.begin(), accesses.end(), [&](const Warp::TensorAccess &a) {
+      return a.begin == begin && a.end == end;
+    });
+    if (same == accesses.end())
+      same = accesses.insert(same, {0, begin, end, in.line, store});
+    same->lanes |= 1u << lane % 32;
     i = k;
   }
-  if (m.shadow)
-    w.tensorPending.push_back({column0, column0 + last + 1, in.line, store});
+  w.tensorPending.insert(w.tensorPending.end(), accesses.begin(), accesses.end());
   if (store) {
     w.tensorStores = true;
   } else if (!w.inFlight.empty()) {

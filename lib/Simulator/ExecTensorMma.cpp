@@ -127,9 +127,6 @@ Step issue(Warp &w, const Instr &in) {
     o.ctas[w.cta->rank & 1] = w.cta;
     o.ctas[(w.cta->rank & 1) ^ 1] = peer;
   }
-  if (w.cluster->checking(CheckInFlight) && w.tensorStores)
-    report(w, "missing-tcgen05-wait",
-           "tcgen05.mma after a tcgen05.st of the same warp without tcgen05.wait::st");
   ++w.tensorSequence;
   if (!noteTensorProduct(w, o))
     return Step::Next;

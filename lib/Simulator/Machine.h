@@ -160,8 +160,9 @@ struct Warp {
   Clocks tensorSeen;                    // what tcgen05.fence::after_thread_sync has made visible
   std::vector<uint32_t> tensorLoadRegs; // registers of tcgen05.ld that have not been waited for
   bool tensorStores = false;
-  // Columns of tcgen05.ld and st that have not been waited for.
+  // What tcgen05.ld and st access that have not been waited for.
   struct TensorAccess {
+    uint32_t lanes; // of the warp's 32, a bit each
     uint32_t begin, end, line;
     bool store;
   };

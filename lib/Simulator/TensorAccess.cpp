@@ -31,13 +31,14 @@ Actor tensorStream(Warp &w, const char *what) {
   return a;
 }
 
-/// The warp's own ld and st are asynchronous: what it does next with the same columns is not ordered behind
+/// The warp's own ld and st are asynchronous: what it does next with the same words is not ordered behind
 /// them without a wait (PTX ISA 9.7.16.6.4.2).
 static void needTensorWait(Warp &w, Cta &cta, uint32_t lane, uint32_t column, uint32_t columns, Mode mode, const char *what) {
   if (&cta != w.cta || lane / 32 != w.id % 4 || !w.cluster->checking(CheckInFlight))
     return;
   for (Warp::TensorAccess &p : w.tensorPending) {
-    if (column >= p.end || column + columns <= p.begin || (!p.store && mode == Mode::Read))
+    if (!(p.lanes >> lane % 32 & 1) || column >= p.end || column + columns <= p.begin ||
+        (!p.store && mode == Mode::Read))
       continue;
     report(w, "missing-tcgen05-wait",
            std::string(what) + (mode == Mode::Write ? " writes " : " reads ") + "columns from " + std::to_string(column) +

@@ -60,6 +60,25 @@ static std::string findInPython() {
   return found;
 }
 
+/// The release of the CUDA toolkit whose ptxas is the first to know a PTX version (release notes of the
+/// PTX ISA, chapter 13).
+static llvm::StringRef firstRelease(llvm::StringRef ptxFeature) {
+  return ptxFeature == "+ptx86" ? "12.7" : "12.9";
+}
+
+/// What is wrong where ptxas is older than the target or the PTX version, or empty.
+static std::string tooOld(const std::string &ptxas, llvm::StringRef output, const tileloom::Chip &chip) {
+  if (!output.contains("is not defined for option 'gpu-name'") && !output.contains("Unsupported .version"))
+    return "";
+  llvm::StringRef version = "of unknown release";
+  tileloom::SubprocessResult run = tileloom::runSubprocess({ptxas, "--version"}, 10);
+  if (size_t at = run.output.find("release "); at != std::string::npos)
+    version = llvm::StringRef(run.output).substr(at).take_until([](char c) { return c == ','; });
+  return ("'" + ptxas + "' (" + version + ") is too old for " + chip.name + "; needed release " +
+          firstRelease(chip.ptxFeature) + " or later")
+      .str();
+}
+
 namespace tileloom {
 
 std::string findPtxas(const PtxasOptions &options) {
@@ -123,7 +142,8 @@ PtxasResult runPtxas(llvm::StringRef ptx, const Chip &chip, const PtxasOptions &
   result.report = parsePtxasOutput(run.output);
   attachSourceLines(result.report, ptx);
   if (run.exitCode != 0) {
-    if (!result.report.hasErrors())
+    result.error = tooOld(result.path, run.output, chip);
+    if (result.error.empty() && !result.report.hasErrors())
       result.error = "'" + result.path + "' ended with " +
                      (run.signal ? "signal " + std::to_string(run.signal)
                                  : "exit status " + std::to_string(run.exitCode)) +

@@ -9,6 +9,11 @@
 #include "passes/Emit/GlobalAccess.h"
 #include "passes/Emit/TileConversion.h"
 
+#include "dialects/Warp/Warp.h"
+#include "tileloom/Schedule/Limits.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
 using namespace mlir;
 using namespace tileloom;
 using namespace tileloom::emit;
@@ -72,6 +77,23 @@ struct StorePartialPattern : OpPattern<nv::StorePartialOp> {
   }
 };
 
+/// Registers beside sums and what is added to them: addresses, and what the tile's end needs.
+constexpr int64_t otherRegisters = 24;
+
+/// Of how many tiles the loads may be issued before the first is added. ptxas issues those of a block ahead as far as there are any, not
+/// registers (192 x 192 spilled 76 of them for three slices, 740 for sixteen): what does not fit becomes a loop.
+int64_t tilesAhead(nv::SumPartialsOp op, int64_t threads, int64_t own) {
+  auto role = op->getParentOfType<warp::RoleOp>();
+  int64_t there = role.getRegisters().value_or(schedule::mostRegisters) - otherRegisters, sums = 0;
+  for (auto other : op->getBlock()->getOps<nv::SumPartialsOp>())
+    sums += cast<RankedTensorType>(other.getType()).getNumElements() / threads;
+  int64_t count = op.getCount();
+  if (sums * count <= there)
+    return count;
+  int64_t most = std::clamp<int64_t>((there - sums) / own, 1, count / 2);
+  return llvm::divideCeil(count, llvm::divideCeil(count, most)); // as evenly as they come
+}
+
 struct SumPartialsPattern : OpPattern<nv::SumPartialsOp> {
   using OpPattern::OpPattern;
   LogicalResult matchAndRewrite(nv::SumPartialsOp op, OneToN adaptor,
@@ -81,27 +103,60 @@ struct SumPartialsPattern : OpPattern<nv::SumPartialsOp> {
     const layout::RegisterLayout *layout = distinctLayout(converter, op, type);
     if (!layout)
       return failure();
-    bool real = isa<FloatType>(type.getElementType());
-    SmallVector<Value> sums(layout->registersPerThread());
-    OwnPart part(rewriter, op, adaptor.getPointer().front(), sums.size());
-    Words words(type.getElementType(), part.vector);
-    for (int64_t tile = 0; tile < static_cast<int64_t>(op.getCount()); ++tile)
+    unsigned own = layout->registersPerThread();
+    Value pointer = adaptor.getPointer().front();
+    int64_t count = op.getCount(), stride = op.getStride();
+    int64_t ahead = tilesAhead(op, ThreadPosition(rewriter, op).warps * 32, own), first = ahead == count ? count : count % ahead;
+    SmallVector<Value> sums(own);
+    add(rewriter, op, type.getElementType(), pointer, first, sums);
+    if (first < count) {
+      // At least two iterations: one alone would be no loop.
+      if (!first)
+        sums.assign(own, arith::ConstantOp::create(rewriter, loc, rewriter.getZeroAttr(type.getElementType())));
+      Value from = arith::ConstantIntOp::create(rewriter, loc, first, 32), to = arith::ConstantIntOp::create(rewriter, loc, count, 32);
+      Value step = arith::ConstantIntOp::create(rewriter, loc, ahead, 32);
+      auto loop = scf::ForOp::create(rewriter, loc, from, to, step, sums);
+      loop->setAttr("llvm.loop_annotation", notUnrolled());
+      OpBuilder::InsertionGuard guard(rewriter);
+      rewriter.setInsertionPointToStart(loop.getBody());
+      Value bytes = arith::MulIOp::create(rewriter, loc, arith::ExtSIOp::create(rewriter, loc, rewriter.getI64Type(), loop.getInductionVar()),
+                                          arith::ConstantIntOp::create(rewriter, loc, stride, 64));
+      SmallVector<Value> next(loop.getRegionIterArgs());
+      add(rewriter, op, type.getElementType(), arith::AddIOp::create(rewriter, loc, pointer, bytes), ahead, next);
+      scf::YieldOp::create(rewriter, loc, next);
+      sums.assign(loop.getResults().begin(), loop.getResults().end());
+    }
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{pack(rewriter, loc, type, sums)});
+    return success();
+  }
+
+private:
+  /// Adds `count` tiles from `pointer` on to `sums` (empty: nothing yet), in order.
+  static void add(OpBuilder &builder, nv::SumPartialsOp op, Type element, Value pointer, int64_t count, MutableArrayRef<Value> sums) {
+    Location loc = op.getLoc();
+    bool real = isa<FloatType>(element);
+    OwnPart part(builder, op, pointer, sums.size());
+    Words words(element, part.vector);
+    for (int64_t tile = 0; tile < count; ++tile)
       for (unsigned reg = 0; reg < sums.size(); reg += part.vector) {
-        SmallVector<Value> loaded =
-            loadWords(rewriter, loc, words, part.at(rewriter, loc, reg, tile * op.getStride()), Value(), {},
-                      /*invariant=*/false, std::nullopt);
-        for (auto [i, value] : llvm::enumerate(words.to(rewriter, loc, loaded))) {
+        SmallVector<Value> loaded = loadWords(builder, loc, words, part.at(builder, loc, reg, tile * op.getStride()), Value(), {},
+                                              /*invariant=*/false, std::nullopt);
+        for (auto [i, value] : llvm::enumerate(words.to(builder, loc, loaded))) {
           Value &sum = sums[reg + i];
           if (!sum)
             sum = value;
           else if (real)
-            sum = arith::AddFOp::create(rewriter, loc, sum, value);
+            sum = arith::AddFOp::create(builder, loc, sum, value);
           else
-            sum = arith::AddIOp::create(rewriter, loc, sum, value);
+            sum = arith::AddIOp::create(builder, loc, sum, value);
         }
       }
-    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{pack(rewriter, loc, type, sums)});
-    return success();
+  }
+
+  LLVM::LoopAnnotationAttr notUnrolled() const {
+    MLIRContext *context = getContext();
+    auto unroll = LLVM::LoopUnrollAttr::get(context, BoolAttr::get(context, true), {}, {}, {}, {}, {}, {});
+    return LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {});
   }
 };
 

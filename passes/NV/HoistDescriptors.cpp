@@ -185,9 +185,9 @@ private:
         entry("box", builder.getI64ArrayAttr(*box)),
         entry("swizzle", integer(layout::swizzleWidth(copies->layout->swizzle()))),
         entry("interleave", text("none")),
-        // Where the rest of a row is another copy of the same tile, a longer fetch only reads it
-        // twice (measured: 5 % of DRAM's bandwidth).
-        entry("l2_promotion", integer(copies->boxes.size() > 1 ? 128 : 256)), entry("fill", text("zero"))};
+        // Fetches of 256 bytes gained nothing anywhere, and where rows begin at no line of 128 bytes products took up to
+        // 1.2 times as long (docs/notes/gemm.md).
+        entry("l2_promotion", integer(128)), entry("fill", text("zero"))};
     if (copies->stored)
       map.push_back(entry("stored", builder.getBoolAttr(true)));
     return builder.getDictionaryAttr(map);

@@ -23,6 +23,7 @@
 #include "passes/NV/OrderTurns.h"
 #include "passes/NV/RingLoads.h"
 #include "passes/NV/RingScopes.h"
+#include "passes/NV/SharedStorage.h"
 #include "passes/NV/SlotStorage.h"
 #include "tileloom/Analysis/Roles.h"
 #include "tileloom/Analysis/TileLayouts.h"
@@ -108,8 +109,11 @@ struct Lowering {
       for (auto [role, count] : counts)
         arrivals += count;
       builder.setInsertionPoint(ring);
-      state.barriers = nv::AllocOp::create(builder, ring.getLoc(), barrierType(), slots, 8, 8,
-                                           IntegerAttr(), nameOf(ring, "ring"));
+      auto alloc = nv::AllocOp::create(builder, ring.getLoc(), barrierType(), slots, 8, 8,
+                                       IntegerAttr(), nameOf(ring, "ring"));
+      if (storage.base)
+        alloc->setAttr(nv::slotsAttrName, storage.name);
+      state.barriers = alloc;
       nv::MBarrierInitOp::create(builder, ring.getLoc(), state.barriers, slots, arrivals);
     }
     rings[ring.getRing()] = state;

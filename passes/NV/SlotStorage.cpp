@@ -47,6 +47,7 @@ FailureOr<SlotStorage> tileloom::allocateSlots(OpBuilder &builder, warp::BufferO
   SlotStorage storage;
   warp::BufferType type = buffer.getBuffer().getType();
   storage.depth = type.getDepth();
+  storage.name = name;
   storage.perReplica = buffer.getPerReplica();
   storage.tensorMemory = type.getSpace() == warp::Space::Tmem;
   int64_t slots = storage.depth * (storage.perReplica ? replicasOf(buffer.getBuffer()) : 1);

@@ -11,7 +11,8 @@ namespace tileloom {
 
 /// Storage of a buffer: one allocation of equal slots.
 struct SlotStorage {
-  mlir::Value base;
+  mlir::Value base; // none for slots that hold nothing
+  mlir::StringAttr name;
   int64_t depth = 0, stride = 0; // bytes, in tensor memory columns
   bool perReplica = false, tensorMemory = false;
   llvm::SmallVector<int64_t> offsets; // of the views in a slot

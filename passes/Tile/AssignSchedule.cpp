@@ -2,7 +2,7 @@
 //
 // In: a tile kernel, perhaps with a #tile.schedule. Out: the same with every field that later
 // passes read: `use`, `replicas`, `pending`, `raster`, `order`, `scheduler`, `specialize`, and how
-// results of tiles that are taken in turn leave (`epilogue`, `buffers`).
+// results of tiles that are taken in turn leave (`epilogue`, `buffers`), what a cluster shares (`multicast`).
 //
 // The rows of the tallest product decide how many warpgroups share a tile: 64 rows are the least
 // that a warpgroup multiplies, and 128 the most whose sums its registers hold beside anything else.
@@ -12,6 +12,7 @@
 #include "passes/Tile/Passes.h"
 
 #include "dialects/Tile/Tile.h"
+#include "tileloom/Schedule/ClusterLoads.h"
 #include "tileloom/Schedule/Limits.h"
 #include "tileloom/Schedule/Monotone.h"
 #include "tileloom/Schedule/TileWork.h"
@@ -58,6 +59,19 @@ bool canDraw(FunctionOpInterface kernel, bool cooperative, StringRef &why) {
   return why.empty();
 }
 
+/// What the CTAs of a cluster share: of what rows and columns of tiles have in common, that of which they load more.
+StringRef largestShare(FunctionOpInterface kernel, int64_t ctas) {
+  int64_t bytes[] = {0, 0};
+  StringRef shares[] = {"columns", "rows"};
+  kernel->walk([&](ForEachTileOp tiles) {
+    for (auto [share, sum] : llvm::zip(shares, bytes))
+      if (std::optional<unsigned> extent = tileloom::schedule::clusterExtent(tiles, share))
+        for (LoadOp load : tileloom::schedule::sharedLoads(tiles, *extent, ctas))
+          sum += load.getType().getNumElements() * load.getType().getElementTypeBitWidth();
+  });
+  return shares[bytes[1] > bytes[0]];
+}
+
 class ScheduleAssigner {
 public:
   ScheduleAssigner(FunctionOpInterface kernel, bool tensorMemory)
@@ -90,6 +104,9 @@ public:
       }
     }
     setDefault("specialize", "auto");
+    auto cluster = dyn_cast_if_present<IntegerAttr>(fields.get("cluster"));
+    if (cluster && cluster.getInt() > 1)
+      setDefault("multicast", builder.getStringAttr(largestShare(kernel, cluster.getInt())));
     if (failed(assignScheduler()))
       return failure();
     kernel->setAttr(scheduleAttrName, ScheduleAttr::get(kernel.getContext(),
@@ -149,6 +166,8 @@ private:
                << why << ", found none";
       return success();
     }
+    auto cluster = dyn_cast_if_present<IntegerAttr>(fields.get("cluster"));
+    can &= !cluster || cluster.getInt() == 1; // whose CTAs would draw each for itself
     bool differ = false;
     kernel->walk([&](ForEachTileOp tiles) { differ = tileloom::schedule::tilesDiffer(tiles); });
     setDefault("scheduler", can && differ ? "dynamic" : "static");

@@ -17,6 +17,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace tileloom::tile {
@@ -123,19 +124,34 @@ struct LowerLastArrival : OpRewritePattern<LastArrivalOp> {
     Location loc = op.getLoc();
     Value offset = wide(rewriter, op.getIndex());
     Value one = arith::ConstantIntOp::create(rewriter, loc, 1, 32), zero = arith::ConstantIntOp::create(rewriter, loc, 0, 32);
+    if (storesCopies(op))
+      nv::BulkWaitOp::create(rewriter, loc, 0, /*read=*/false);
     nv::NamedBarrierOp::create(rewriter, loc);
     nv::MemoryFenceOp::create(rewriter, loc, nv::MemScope::Gpu);
     Value before = nv::GlobalAtomicOp::create(rewriter, loc, one.getType(), nv::AtomicKind::Add, one, op.getPointer(),
                                               offset, Value(), Value(), nv::MemScope::Gpu, Value());
     nv::MemoryFenceOp::create(rewriter, loc, nv::MemScope::Gpu);
     nv::NamedBarrierOp::create(rewriter, loc);
-    Value others = arith::ConstantIntOp::create(rewriter, loc, op.getCount() - 1, 32);
+    Value others = arith::SubIOp::create(rewriter, loc, op.getCount(), one);
     Value last = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, before, others);
     auto branch = scf::IfOp::create(rewriter, loc, last, /*withElseRegion=*/false);
     OpBuilder inside = branch.getThenBodyBuilder();
     nv::GlobalStoreOp::create(inside, loc, zero, op.getPointer(), offset, Value(), nv::CacheHintAttr());
     rewriter.replaceOp(op, last);
     return success();
+  }
+
+  /// Whether the store engine may have something of this tile under way.
+  static bool storesCopies(LastArrivalOp op) {
+    auto stores = [](Operation *other) { return other->walk([](warp::StoreOp) { return WalkResult::interrupt(); }).wasInterrupted(); };
+    for (Operation *at = op; !isa<warp::ForEachTileOp, warp::RoleOp, FunctionOpInterface>(at); at = at->getParentOp()) {
+      if (isa<scf::ForOp, scf::WhileOp>(at) && stores(at))
+        return true;
+      for (Operation &other : llvm::make_range(at->getBlock()->begin(), at->getIterator()))
+        if (stores(&other))
+          return true;
+    }
+    return false;
   }
 };
 

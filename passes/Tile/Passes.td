@@ -22,6 +22,15 @@ def TileCheckCopies : Pass<"tile-check-copies"> {
   }];
 }
 
+def TileExpandScaledProducts : Pass<"tile-expand-scaled-products"> {
+  let summary = "Make products with block scales plain ones of scaled operands";
+  let description = [{
+    An operand of `dot_scaled` is widened to f32, multiplied by the powers of two of its blocks, and rounded to bf16; the product is a `dot`. The
+    scaled products of Blackwell's tensor core are a matter of the warp level.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def TileNormalizeShapes : Pass<"tile-normalize-shapes"> {
   let summary = "Move dimensions of extent one out of element-wise code, and name what is left in nv terms";
   let description = [{
@@ -60,6 +69,13 @@ def TileSwapOperands : Pass<"tile-swap-operands"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def TilePlaceWorkspaces : Pass<"tile-place-workspaces"> {
+  let summary = "Make workspaces arguments that the runtime gives";
+  let description = [{
+    Each `tile.workspace` becomes an argument of its kernel with its size as a recipe expression.
+  }];
+}
+
 def TileSplitLoops : Pass<"tile-split-loops"> {
   let summary = "Make slices of a loop that sums products items of work of their own";
   let description = [{
@@ -67,6 +83,15 @@ def TileSplitLoops : Pass<"tile-split-loops"> {
     order of the slices and goes on. For few tiles and long loops.
   }];
   let dependentDialects = ["::tileloom::nv::NVDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
+def TileFormClusters : Pass<"tile-form-clusters"> {
+  let summary = "Let CTAs with neighbouring tiles load for each other what these share";
+  let description = [{
+    Where the schedule has `cluster`: an item of work becomes `cluster` tiles that differ in one extent, one for each CTA. What they load
+    alike in loops is marked `tile.multicast`. A CTA beyond the last tile takes part and stores nothing.
+  }];
+  let dependentDialects = ["::tileloom::nv::NVDialect", "::mlir::arith::ArithDialect"];
 }
 
 def TileLowerToNV : Pass<"tile-lower-to-nv"> {

@@ -227,7 +227,8 @@ private:
     builder.setInsertionPointToEnd(&body);
     SmallVector<SmallVector<Piece>> sums = storeSums();
     Value counter = make<arith::MulIOp>(tile, constant(replicas));
-    Value isLast = LastArrivalOp::create(builder, loop.getLoc(), builder.getI1Type(), counters, counter, slices);
+    auto isLast = LastArrivalOp::create(builder, loop.getLoc(), builder.getI1Type(), counters, counter, constant(slices));
+    isLast->setAttr(byRowsAttrName, builder.getUnitAttr());
     auto branch = scf::IfOp::create(builder, loop.getLoc(), isLast, /*withElseRegion=*/false);
     builder.setInsertionPointToStart(branch.thenBlock());
     for (auto [whole, total] : llvm::zip(loop.getResults(), addSums(sums)))

@@ -38,6 +38,36 @@ SmallVector<Operation *> tileloom::copyBoxes(OpBuilder &builder, tile::LoadOp lo
   return made;
 }
 
+SmallVector<Operation *> tileloom::copyShare(OpBuilder &builder, tile::LoadOp load, Value view,
+                                             nv::CacheHintAttr hint, int64_t ctas) {
+  SmallVector<Operation *> made;
+  auto make = [&](auto op) {
+    made.push_back(op);
+    return op;
+  };
+  Location loc = load.getLoc();
+  auto constant = [&](int64_t value) -> Value { return make(arith::ConstantIntOp::create(builder, loc, value, 32)); };
+  auto desc = cast<tile::DescType>(load.getDesc().getType());
+  auto whole = cast<nv::MemDescType>(view.getType());
+  SmallVector<int64_t> box(desc.getShape()), shape(whole.getShape());
+  int64_t *outer = llvm::find_if(box, [](int64_t extent) { return extent != 1; });
+  *outer /= ctas;
+  shape[0] /= ctas;
+  Value rank = make(nv::CtaRankOp::create(builder, loc, builder.getI32Type()));
+  auto placed = [&](int64_t extent) -> Value { return make(arith::MulIOp::create(builder, loc, rank, constant(extent))); };
+  SmallVector<Value> offsets(shape.size(), constant(0)), coordinates(load.getCoordinates());
+  offsets[0] = placed(shape[0]);
+  auto type = nv::MemDescType::get(whole.getContext(), shape, whole.getElementType(), whole.getLayout(), whole.getSpace());
+  Value part = make(nv::MemDescSliceOp::create(builder, loc, type, view, offsets));
+  Value &start = coordinates[outer - box.begin()];
+  start = make(arith::AddIOp::create(builder, loc, start, placed(*outer)));
+  auto boxes = tile::DescType::get(desc.getContext(), box, desc.getElementType());
+  Value reboxed = make(tile::ReboxOp::create(builder, loc, boxes, load.getDesc()));
+  Value all = make(arith::ConstantIntOp::create(builder, loc, (1 << ctas) - 1, 16));
+  make(nv::TmaLoadOp::create(builder, loc, reboxed, coordinates, part, Value(), all, hint, false));
+  return made;
+}
+
 size_t tileloom::placeInBox(ArrayRef<int64_t> box, ArrayRef<int64_t> tile, int64_t dim) {
   size_t place = 0;
   int64_t units = static_cast<int64_t>(box.size()) - static_cast<int64_t>(tile.size());

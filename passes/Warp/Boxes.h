@@ -13,6 +13,11 @@ namespace tileloom {
 llvm::SmallVector<mlir::Operation *> copyBoxes(mlir::OpBuilder &builder, tile::LoadOp load,
                                                mlir::Value view, nv::CacheHintAttr hint);
 
+/// The executing CTA's part of a load that the `ctas` CTAs of a cluster do for each other: as many rows of the view as
+/// each of them, sent to all.
+llvm::SmallVector<mlir::Operation *> copyShare(mlir::OpBuilder &builder, tile::LoadOp load, mlir::Value view,
+                                               nv::CacheHintAttr hint, int64_t ctas);
+
 /// The dimension of a box that dimension `dim` of a tile is, or the first of those that are one in the
 /// tile (which counts rows by fewer indices).
 size_t placeInBox(llvm::ArrayRef<int64_t> box, llvm::ArrayRef<int64_t> tile, int64_t dim);

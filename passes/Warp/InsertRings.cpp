@@ -8,7 +8,8 @@
 // what completes the use: `wgmma` after the wait of a product, `generic` for reads into registers.
 //
 // An operand A that is loaded once for a loop of products moves to registers when they suffice: its slot is then free for the next tile
-// before the loop runs. What the gather role only reads and writes (GatherCopies.h) is copied by cp.async.
+// before the loop runs. Slots that the CTAs of a cluster fill for each other (tile.multicast) have rings of its scope. What the gather role
+// only reads and writes (GatherCopies.h) is copied by cp.async.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -24,6 +25,7 @@
 #include "passes/Warp/Products.h"
 #include "passes/Warp/Projection.h"
 #include "passes/Warp/StorePieces.h"
+#include "tileloom/Schedule/ClusterLoads.h"
 #include "tileloom/Schedule/Limits.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -90,6 +92,13 @@ void separateTranspositions(Value value) {
     for (OpOperand *use : views)
       use->set(view->getResult(0));
   }
+}
+
+/// Whether the CTAs of a cluster load a tile, or parts of it, for each other.
+bool isMulticast(Operation *source) {
+  return source->hasAttr(schedule::multicastAttrName) || (isStack(source) && llvm::any_of(source->getOperands(), [](Value part) {
+           return part.getDefiningOp()->hasAttr(schedule::multicastAttrName);
+         }));
 }
 
 /// The role that reads a tile to registers for `user`: that of an operand of a product that is
@@ -227,8 +236,9 @@ private:
     bool own = roleOf(first) == tenure.reader;
     auto buffer = BufferOp::create(builder, loc, type, /*per_replica=*/own);
     auto ringType = RingType::get(function.getContext());
-    tenure.free = RingOp::create(builder, loc, ringType, buffer, true, Scope::Cta);
-    tenure.ready = RingOp::create(builder, loc, ringType, buffer, false, Scope::Cta);
+    Scope scope = llvm::any_of(tenure.sources, isMulticast) ? Scope::Cluster : Scope::Cta;
+    tenure.free = RingOp::create(builder, loc, ringType, buffer, true, scope);
+    tenure.ready = RingOp::create(builder, loc, ringType, buffer, false, scope);
   }
 
   /// The writing role: a slot, the copies into it, and its hand-over when they have come.
@@ -243,7 +253,9 @@ private:
     auto schedule = function->getAttrOfType<tile::ScheduleAttr>(tile::scheduleAttrName);
     auto kind = ReleaseKind::Generic;
     auto copy = [&](tile::LoadOp load, Value into) {
-      for (Operation *op : copyBoxes(builder, load, into, cacheHintOf(load, schedule)))
+      nv::CacheHintAttr hint = cacheHintOf(load, schedule);
+      for (Operation *op : isMulticast(load) ? copyShare(builder, load, into, hint, schedule.integer("cluster").value_or(1))
+                                             : copyBoxes(builder, load, into, hint))
         in(role, op);
     };
     // A barrier counts copies or stores, not both.

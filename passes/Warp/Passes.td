@@ -167,6 +167,15 @@ def WarpStageRole : Pass<"warp-stage-role"> {
     Option<"fraction", "fraction", "double", "0.25", "Share of the last row slot's work before the pinned wait">];
 }
 
+def WarpSpeculate : Pass<"warp-speculate"> {
+  let summary = "Compute a tile with the value of before, again where that has changed";
+  let description = [{
+    For a value that follows an extremum where that is beyond a threshold, in loops that wait for one replica's chain of work. The same
+    results to the bit.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def WarpInvariantDivisions : Pass<"warp-invariant-divisions"> {
   let summary = "Divide in loops by multiplying";
   let description = [{

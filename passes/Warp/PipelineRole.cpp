@@ -99,6 +99,8 @@ struct PipelineRole : tileloom::warp::impl::WarpPipelineRoleBase<PipelineRole> {
     schedule::SkewOptions options;
     options.replicas = role.getReplicas();
     options.threads = 32 * role.getWarps();
+    tile::ScheduleAttr given = scheduleOf(loop);
+    options.late = given && given.word("skew") == StringRef("late");
     if (auto registers = role.getRegisters())
       options.registers = *registers;
     schedule::SkewPlan plan = schedule::planSkew(*graph, options, why);
@@ -109,8 +111,11 @@ struct PipelineRole : tileloom::warp::impl::WarpPipelineRoleBase<PipelineRole> {
     slots.add(*graph, plan);
     scf::ForOp steady = expandSkew(*graph, plan);
     steady->setAttr(overlapAttrName, UnitAttr::get(&getContext()));
-    if (options.replicas > 1 && plan.chain > idleChain * plan.bound && !steady->hasAttr(turnsAttrName))
-      steady->setAttr(turnsAttrName, StringAttr::get(&getContext(), "off"));
+    if (plan.chain > idleChain * plan.bound) {
+      steady->setAttr(longChainAttrName, UnitAttr::get(&getContext()));
+      if (options.replicas > 1 && !steady->hasAttr(turnsAttrName))
+        steady->setAttr(turnsAttrName, StringAttr::get(&getContext(), "off"));
+    }
     if (plan.skewed())
       retireLate(steady);
   }

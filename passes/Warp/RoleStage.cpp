@@ -26,6 +26,7 @@ void tileloom::buildRoleStage(OpPassManager &pm) {
   pm.addPass(warp::createWarpTakeTurns());
   pm.addPass(warp::createWarpStageRole());
   pm.addPass(createCSEPass());
+  pm.addPass(warp::createWarpSpeculate());
 }
 
 void tileloom::registerRolePipeline() {

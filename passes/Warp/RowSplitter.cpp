@@ -13,6 +13,7 @@
 
 #include "dialects/NV/NV.h"
 #include "dialects/Tile/Tile.h"
+#include "passes/Tile/Passes.h"
 #include "passes/Warp/RowCopies.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -35,6 +36,10 @@ public:
     separateRows(role);
     role.walk([&](nv::WgmmaOp product) { set(product.getResult(), 0, product); });
     follow();
+    role.walk([&](tile::LastArrivalOp arrival) {
+      if (!arrival->hasAttr(tile::byRowsAttrName))
+        refuse(arrival, "it is the arrival of all warps of the program");
+    });
     // Every replica writes its rows of a result that has nothing to do with the products.
     role.walk([&](Operation *op) {
       if (!isa<StoreOp, tile::ScatterOp, tile::AtomicOp, nv::GlobalStoreOp>(op) || refused ||

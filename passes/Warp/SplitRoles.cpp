@@ -367,7 +367,8 @@ LogicalResult split(func::FuncOp function) {
                                 "over tiles, found one: as many CTAs run as the machine holds");
   auto dependent = schedule ? schedule.getFields().getAs<BoolAttr>("dependent") : BoolAttr();
   if (!function->hasAttr(launchAttrName))
-    function->setAttr(launchAttrName, LaunchAttr::get(function.getContext(), persistent, 1, 1));
+    function->setAttr(launchAttrName,
+                      LaunchAttr::get(function.getContext(), persistent, schedule ? schedule.integer("cluster").value_or(1) : 1, 1));
   if (dependent && dependent.getValue())
     function->setAttr(nv::dependentAttrName, builder.getUnitAttr());
   return success();

@@ -11,7 +11,7 @@ using namespace tileloom;
 using namespace tileloom::warp;
 
 /// The extents of the tile grid as recipe expressions (docs/recipe.md), for the host to size the
-/// launch.
+/// launch: an item of the loop is the work of a cluster.
 static void recordTiles(ForEachTileOp tileLoop, FunctionOpInterface function) {
   Builder builder(tileLoop.getContext());
   SmallVector<Attribute> extents;
@@ -26,6 +26,9 @@ static void recordTiles(ForEachTileOp tileLoop, FunctionOpInterface function) {
     else
       return; // computed on the device: the host launches the whole machine
   }
+  auto launch = function->getAttrOfType<LaunchAttr>(launchAttrName);
+  if (launch && launch.getCluster() > 1)
+    extents.push_back(builder.getI64IntegerAttr(launch.getCluster()));
   function->setAttr(nv::tilesAttrName, builder.getArrayAttr(extents));
 }
 

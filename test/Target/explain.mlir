@@ -1,7 +1,7 @@
-// RUN: kernel-opt %S/../programs/tile/gemm.mlir --target=sm_90a --explain-schedule=4096,4096,7168 | FileCheck %s
-// RUN: kernel-opt %S/../programs/tile/gemm.mlir --target=sm_90a --explain-schedule | FileCheck %s --check-prefix=GUESS
-// RUN: not kernel-opt %S/../programs/tile/gemm.mlir --target=sm_90a --explain-schedule=4096,x 2>&1 | FileCheck %s --check-prefix=WORD
-// RUN: not kernel-opt %S/../programs/tile/gemm.mlir --target=sm_90a --explain-schedule=1,2,3,4 2>&1 | FileCheck %s --check-prefix=MANY
+// RUN: kernel-opt %S/../programs/gemm.mlir --target=sm_90a --explain-schedule=4096,4096,7168 | FileCheck %s
+// RUN: kernel-opt %S/../programs/gemm.mlir --target=sm_90a --explain-schedule | FileCheck %s --check-prefix=GUESS
+// RUN: not kernel-opt %S/../programs/gemm.mlir --target=sm_90a --explain-schedule=4096,x 2>&1 | FileCheck %s --check-prefix=WORD
+// RUN: not kernel-opt %S/../programs/gemm.mlir --target=sm_90a --explain-schedule=1,2,3,4 2>&1 | FileCheck %s --check-prefix=MANY
 // RUN: kernel-opt %S/Inputs/while.mlir --target=sm_90a --explain-schedule | FileCheck %s --check-prefix=WHILE
 
 // 128 x 256 tiles: two sums do not fit when tiles are taken in turn; six slots do not fit at all.

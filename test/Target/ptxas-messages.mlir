@@ -8,7 +8,12 @@
 // RUN: env FAKE_PTXAS=silent not kernel-opt %s --target=sm_90a --emit=cubin -o %t.cubin --ptxas=%S/Inputs/fake-ptxas.sh 2>&1 | FileCheck %s --check-prefix=SILENT
 // RUN: env FAKE_PTXAS=crash not kernel-opt %s --target=sm_90a --emit=cubin -o %t.cubin --ptxas=%S/Inputs/fake-ptxas.sh 2>&1 | FileCheck %s --check-prefix=CRASH
 // RUN: env FAKE_PTXAS=hang not kernel-opt %s --target=sm_90a --emit=cubin -o %t.cubin --ptxas-timeout=1 --ptxas=%S/Inputs/fake-ptxas.sh 2>&1 | FileCheck %s --check-prefix=HANG
+// RUN: env FAKE_PTXAS=%S/Inputs/old-arch.txt not kernel-opt %s --target=sm_100a --emit=cubin -o %t.cubin --ptxas=%S/Inputs/fake-ptxas.sh 2>&1 | FileCheck %s --check-prefix=ARCH
+// RUN: env FAKE_PTXAS=%S/Inputs/old-version.txt not kernel-opt %s --target=sm_90a --emit=cubin -o %t.cubin --ptxas=%S/Inputs/fake-ptxas.sh 2>&1 | FileCheck %s --check-prefix=VERSION
 
+// An old one: which it is, and which is needed.
+// ARCH: error: ptxas: '{{.*}}fake-ptxas.sh' (release 12.2) is too old for sm_100a; needed release 12.9 or later
+// VERSION: error: ptxas: '{{.*}}fake-ptxas.sh' (release 12.2) is too old for sm_90a; needed release 12.7 or later
 // SPILL: ptxas-messages.mlir:[[#@LINE+13]]:1: warning: ptxas: 'k' spills registers: 228 bytes of stores, 224 bytes of loads, with 24 registers a thread
 // SPILL-ERROR: error: ptxas: 'k' spills registers
 // SERIAL: ptxas-messages.mlir:[[#@LINE+11]]:1: warning: ptxas: C7509: Potential Performance Loss: wgmma

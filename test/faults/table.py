@@ -13,6 +13,7 @@ from mutate import (bits, both, by_warps, drop, drop_wait, edit, flip_parity, in
 from places import (DESCRIPTOR, LOAD, MMA, PRODUCT, RELEASE, STORE, WAIT, ahead, arrivals, behind, closest, giver, inits, loads, on_ring_of,
                     waits, without)
 from more import MORE
+from others import OTHERS
 from small import SMALL
 
 PINGPONG, COOPERATIVE, MULTICAST = "gemm_pingpong", "gemm_cooperative", "gemm_multicast"
@@ -235,4 +236,4 @@ FAULTS = [
     Fault(TC_ATTENTION, "softmax without fence::before", drop(PROBABILITIES_FENCE), "tensor-race"),
     Fault(TC_ATTENTION, "rescaled output without fence::before", drop(OUTPUT_FENCE, 0), "tensor-race"),
     Fault(TC_ATTENTION, "last output of a tile without fence::before", drop(OUTPUT_FENCE, -1), "tensor-race"),
-] + MORE + SMALL
+] + MORE + OTHERS + SMALL

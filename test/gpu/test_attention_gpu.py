@@ -96,6 +96,17 @@ def test_varlen(index):
         check((numpy(out[i:i + lens_q[b]]), numpy(lse[:, i:i + lens_q[b]])), wanted, 6e-3)
 
 
+@pytest.mark.parametrize("lens_q, lens_k", [([3, 1, 7], [0, 5, 300]), ([30, 40], [0, 0])])
+@pytest.mark.parametrize("causal", [False, True])
+def test_sequences_without_keys(lens_q, lens_k, causal):
+    """Zeros and -inf, each at its own place."""
+    q, k, v, starts = packed(lens_q, lens_k, 2, 1, 64)
+    out, lse = kernels.attention_varlen(q, k, v, poison(sum(lens_q), 2, 64), cu_seqlens_q=starts[0], cu_seqlens_k=starts[1], max_seqlen_q=max(lens_q), causal=causal)
+    for b, (S, T) in enumerate(zip(lens_q, lens_k)):
+        i, n = int(starts[0][b]), int(starts[1][b])
+        check((numpy(out[i:i + S]), numpy(lse[:, i:i + S])), sequence(numpy(q[i:i + S]), numpy(k[n:n + T]), numpy(v[n:n + T]), causal=causal), 6e-3)
+
+
 def paged(k, v, lengths, page):
     """Caches in pages in random order, with a table whose entries beyond a sequence are out of range."""
     B, capacity = k.shape[:2]
@@ -149,6 +160,17 @@ def test_windows_that_are_causal():
             assert (one.float() - other.float()).abs().max() < 2e-2 if one.dtype is torch.bfloat16 else (one - other).abs().max() < 1e-4
     for one, other in zip(kernels.attention(q, k, v, window=(-1, 0)), causal):
         assert torch.equal(one, other)
+
+
+def test_causal_and_a_window():
+    """B 2, S 1024, H 8, D 128: causal with a window that is none is causal, to the bit."""
+    q, k, v = (randn(2, 1024, 8, 128) for _ in range(3))
+    tiles = {"BM": 128, "BN": 128}
+    causal = kernels.attention(q, k, v, causal=True, **tiles)
+    assert causal[0].any() and causal[1].isfinite().all()
+    for window in ((-1, 0), (-1, -1), (None, 0)):
+        for one, other in zip(kernels.attention(q, k, v, causal=True, window=window, **tiles), causal):
+            assert torch.equal(one, other)
 
 
 def test_paged_prefill_with_a_window():

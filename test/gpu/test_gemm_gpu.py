@@ -166,3 +166,15 @@ def test_same_bits_every_time():
         graph.replay()
         torch.cuda.synchronize()
         assert all(torch.equal(x, y) and torch.equal(x, z) for x, y, z in zip(first, again, captured))
+
+
+@pytest.mark.parametrize("schedule", [{"cluster": 2, "multicast": "columns"}, {"cluster": 2, "multicast": "rows", "use": "pingpong"},
+                                      {"cluster": 4, "multicast": "columns"}, {"cluster": 4, "multicast": "rows"}], ids=str)
+@pytest.mark.parametrize("batch, m, n, k", [(1, 100, 72, 0), (1, 1300, 1000, 1000), (1, 5000, 3000, 1480), (3, 328, 584, 264)])
+def test_clusters(schedule, batch, m, n, k):
+    """CTAs that load for each other; some have no tile."""
+    a, b, out = randn(batch, m, k), randn(batch, n, k).mT, poison(batch, m, n)
+    bias = randn(n)
+    for _ in range(5):
+        kernels.gemm(a, b, out, bias=bias, BM=64 if "use" in schedule else 128, BN=128, BK=64, schedule=schedule)
+    assert error(out, a.double() @ b.double() + bias.double()) < 4e-3

@@ -2,10 +2,13 @@
 faults that need its size; launches under capture, on streams, and their cost. See conftest.py for when it is skipped."""
 
 import math
+import os
 import random
+import sys
 
 import pytest
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "python"))
 import tileloom as tl
 from tileloom import kernels
 
@@ -153,6 +156,41 @@ def test_hint_free_masked_groups():
                 assert error(out[e, :count], (a[e, :count] @ b[e].T).double()) < 5e-3
 
 
+def test_long_tail_of_padding():
+    """Labels of -1 inside the padding of each group, and 10240 rows of nothing else behind; then one group of one row, N 24576, K 1536."""
+    labels = torch.full((1024 + 10240,), -1, device="cuda", dtype=torch.int32)
+    for e, rows in enumerate((128, 1, 77, 0, 200)):
+        labels[256 * e:256 * e + rows] = e
+    labels = labels[:1024 + 10240].clone()
+    a, b = torch.randn(len(labels), 512, device="cuda", dtype=torch.bfloat16), torch.randn(5, 1024, 512, device="cuda", dtype=torch.bfloat16)
+    a[labels < 0] = float("nan")
+    out = torch.full((len(labels), 1024), 7.0, device="cuda", dtype=torch.bfloat16)
+    kernels.grouped_gemm_contiguous(a, b, labels, out)
+    for e in range(5):
+        own = labels == e
+        if own.any():
+            assert error(out[own], a[own].double() @ b[e].double().T) < 5e-3
+    assert bool((out[labels < 0] == 7).all())
+    a, b = torch.randn(1, 1536, device="cuda", dtype=torch.bfloat16), torch.randn(1, 24576, 1536, device="cuda", dtype=torch.bfloat16)
+    out = kernels.grouped_gemm_contiguous(a, b, torch.zeros(1, device="cuda", dtype=torch.int32))
+    assert error(out, a.double() @ b[0].double().T) < 5e-3
+
+
+def test_gradients_of_groups_without_rows():
+    """Products along the rows of groups, some of which have none (2048 x 768)."""
+    from test_lang_cases import weight_gradients
+    splits = [162, 0, 2577, 446, 0, 83]
+    a, b = torch.randn(sum(splits) + 100, 2048, device="cuda", dtype=torch.bfloat16), torch.randn(sum(splits) + 100, 768, device="cuda", dtype=torch.bfloat16)
+    a[sum(splits):], b[sum(splits):] = float("nan"), float("nan")
+    out = torch.full((len(splits), 2048, 768), float("nan"), device="cuda", dtype=torch.bfloat16)
+    weight_gradients(a, b, out, torch.tensor(splits, device="cuda").cumsum(0).int(), BM=128, BN=128, BK=64)
+    first = 0
+    for found, count in zip(out, splits):
+        rows = slice(first, first + count)
+        assert error(found, a[rows].double().T @ b[rows].double()) < 5e-3 if count else not found.any()
+        first += count
+
+
 def test_more_than_2_to_the_31_elements():
     m, k, n = 73728, 128, 36864
     a, b = torch.randn(m, k, device="cuda", dtype=torch.bfloat16), torch.randn(k, n, device="cuda", dtype=torch.bfloat16)
@@ -178,13 +216,24 @@ def test_large_batches(batch):
     assert error(out[-64:], wanted) < 6e-3
 
 
-def test_attention_beyond_2_to_the_31():
-    """More elements than 32 bits count, in a long batch of ragged lengths (flash-attention#2214)."""
-    q, k, v = (torch.randn(1600, 729, 16, 128, device="cuda", dtype=torch.bfloat16) for _ in range(3))
+@pytest.mark.parametrize("d", [72, 128])
+def test_attention_beyond_2_to_the_31(d):
+    """More bytes, and with 128 more elements, than 32 bits count, in a long batch (flash-attention#2214)."""
+    q, k, v = (torch.randn(1600, 729, 16, d, device="cuda", dtype=torch.bfloat16) for _ in range(3))
     out, _ = kernels.attention(q, k, v)
     for batch in (0, 799, 1599):
-        wanted, _ = attention_in_fp64(q[batch:batch + 1], k[batch:batch + 1], v[batch:batch + 1], False, 1 / math.sqrt(128))
+        wanted, _ = attention_in_fp64(q[batch:batch + 1], k[batch:batch + 1], v[batch:batch + 1], False, 1 / math.sqrt(d))
         assert error(out[batch:batch + 1], wanted) < 6e-3
+
+
+def test_more_queries_than_keys():
+    """The first 1024 of 2048 rows see no key."""
+    q = torch.randn(1, 2048, 8, 128, device="cuda", dtype=torch.bfloat16)
+    k, v = (torch.randn(1, 1024, 8, 128, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+    out, lse = kernels.attention(q, k, v, torch.full_like(q, float("nan")), causal=True)
+    assert not out[:, :1024].any() and bool((lse[..., :1024] == -math.inf).all())
+    wanted, wanted_lse = attention_in_fp64(q, k, v, True, 1 / math.sqrt(128))
+    assert error(out[:, 1024:], wanted[:, 1024:]) < 6e-3 and (lse[..., 1024:] - wanted_lse[..., 1024:]).abs().max() < 2e-3
 
 
 @pytest.mark.parametrize("columns", [256, 1000, 4096, 16384])
@@ -226,5 +275,9 @@ def test_wrong_device():
     with pytest.raises(tl.ArgumentError, match="gemm: 'b' is on the CPU; needed CUDA device 0, where 'a' is"):
         kernels.gemm(a, b.cpu())
     labels = torch.zeros(64, dtype=torch.int32)
+    weights = torch.randn(2, 64, 64, device="cuda", dtype=torch.float16)
     with pytest.raises(tl.ArgumentError, match="'labels' is on the CPU; needed CUDA device 0"):
-        kernels.grouped_gemm_contiguous(a, torch.randn(2, 64, 64, device="cuda", dtype=torch.float16), labels)
+        kernels.grouped_gemm_contiguous(a, weights, labels)
+    with pytest.raises(tl.ArgumentError, match="'counts' is on the CPU; needed CUDA device 0"):
+        kernels.grouped_gemm_masked(weights, weights, labels[:2])
+    assert error(kernels.gemm(a, b), a.double() @ b.double()) < 5e-3, "the device is as it was"

@@ -25,7 +25,7 @@ def fp64(bits):
 
 
 def load(folder, name, target="sm_90a", schedule=None):
-    """The compiled test/programs/FOLDER/NAME.mlir; `schedule` is the text of a #tile.schedule."""
+    """The compiled test/programs/FOLDER/NAME.mlir ("": the folder itself); `schedule` is the text of a #tile.schedule."""
     key = folder, name, target, schedule
     if key not in _compiled:
         with open(os.path.join(FOLDER, folder, name + ".mlir")) as file:

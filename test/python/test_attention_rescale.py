@@ -1,5 +1,6 @@
 """Sums that are rescaled only where a row's largest score has grown enough, in the simulator, against fp64."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -46,4 +47,47 @@ def test_zero_is_exact():
 def test_refused(value):
     q, k, v = growing(1, 64, 1, 64)
     with pytest.raises(ArgumentError, match="rescale_threshold.*needed a number from 0 to 15 for bfloat16|rescale_threshold.*0 to 15"):
+        kernels.attention(q, k, v, rescale_threshold=value)
+
+
+F8 = ml_dtypes.float8_e4m3fn
+
+
+def check_eighths(out, lse, q, k, v, **options):
+    """Sums of 8-bit products have 13 bits or so: scores, and what is made of them, are right to 1e-3, mostly."""
+    wanted = batch(*(x.astype(np.float64) for x in (q, k, v)), **options)
+    check((out, wanted[1]), wanted, 0.03)
+    np.testing.assert_allclose(lse, wanted[1], 2e-3, 2e-3)
+
+
+@pytest.mark.parametrize("threshold", [None, 0, 1.5, 4])
+@pytest.mark.parametrize("options", [{}, {"causal": True}, {"window": (200, 50)}])
+def test_eighths(options, threshold):
+    """In 8 bits, where exponentials of the first rows do not wait for the largest score: the same bits as if they did."""
+    q, k, v = (x.astype(np.float32).astype(F8) for x in growing(1, 600, 2, 128, seed=7))
+    found = []
+    for speculate in ("auto", "off"):
+        out, lse = np.full(q.shape, np.nan).astype(BF16), np.full((1, 2, 600), np.nan, np.float32)
+        kernels.attention(q, k, v, out, lse=lse, rescale_threshold=threshold, BN=128, schedule={"speculate": speculate}, **options)
+        check_eighths(out, lse, q, k, v, **options)
+        found.append((out.view(np.uint16), lse.view(np.uint32)))
+    assert all((one == other).all() for one, other in zip(*found))
+
+
+def test_first_keys_far_below():
+    """Scores that grow by thousands from one tile to the next: what was computed with the value of before is infinite, and is not read."""
+    rng = np.random.default_rng(9)
+    q, k, v = (rng.standard_normal((1, 520, 1, 128)) for _ in range(3))
+    q[:], k[:] = np.abs(q) * 8, np.linspace(-40, 40, 520)[None, :, None, None]
+    q, k, v = (x.astype(np.float32).astype(F8) for x in (q, k, v))
+    for options in ({}, {"causal": True}):
+        out, lse = np.full(q.shape, np.nan).astype(BF16), np.full((1, 1, 520), np.nan, np.float32)
+        kernels.attention(q, k, v, out, lse=lse, BN=128, **options)
+        check_eighths(out, lse, q, k, v, **options)
+
+
+@pytest.mark.parametrize("value", [-1, 4.5, 8])
+def test_eighths_refused(value):
+    q, k, v = (x.astype(np.float32).astype(F8) for x in growing(1, 64, 1, 128))
+    with pytest.raises(ArgumentError, match="rescale_threshold.*needed a number from 0 to 4"):
         kernels.attention(q, k, v, rescale_threshold=value)

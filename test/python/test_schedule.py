@@ -16,7 +16,7 @@ from tileloom.runtime.errors import TileloomError
 
 
 def text(name):
-    with open(os.path.join(FOLDER, "tile", name + ".mlir")) as file:
+    with open(os.path.join(FOLDER, name + ".mlir")) as file:
         return file.read()
 
 
@@ -241,9 +241,15 @@ def test_results_in_rows_of_whole_lines_leave_faster():
         assert times[wide] < times[192, 144, 64, None]
 
 
-def test_longer_rows_where_lines_are_split():
-    """Rows of K that begin within lines: 256 bytes of one touch three lines, twice 128 bytes four (2987 x 216 x 1624: 14.0 and 18.3 us)."""
+def test_rows_that_split_lines_cost_at_any_depth():
+    """Rows of K that begin within lines: each 128 bytes touch two, of one box or of two (2987 x 216 x 1624: 14.0 us with 64 x 112 x 64, 14.3 with 128)."""
     split, whole = times_of(2987, 216, 1624), times_of(2987, 216, 1664)
     deep, flat = (64, 112, 128, None), (64, 112, 64, None)
-    assert split[deep] < 0.95 * split[flat]
-    assert split[flat] / split[deep] > whole[flat] / whole[deep]
+    assert abs(split[deep] / split[flat] - 1) < 0.05
+    assert split[deep] > 1.15 * whole[deep] and split[flat] > 1.15 * whole[flat]
+
+
+def test_a_product_in_flight_only_where_it_pays():
+    """Slots are free earlier without one, where copies are what is waited for (9303 x 512 x 1688, 256 x 192: 33.0 us without, 35.5 with)."""
+    assert choice(9303, 512, 1688)[0][2] == {"pending": 0}
+    assert "pending" not in choice(4096, 4096, 4096)[0][2]

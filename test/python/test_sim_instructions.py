@@ -85,15 +85,15 @@ def test_bulk_store_of_some_bytes(tmp_path):
     assert np.array_equal(found, np.where(0x8421 >> np.arange(128) % 16 & 1, x, 0))
 
 
-def tensor_memory(body, given, out, tmp_path, shared=0):
-    """`body` with 64 columns at %r30, in a CTA of 128 threads; %p1: not thread 0, %r31: the lanes of the warp, mbarrier at [memory]."""
+def tensor_memory(body, given, out, tmp_path, shared=0, columns=64):
+    """`body` with columns of tensor memory at %r30, in a CTA of 128 threads; %p1: not thread 0, %r31: the lanes of the warp, mbarrier at [memory]."""
     start = ("\tsetp.ne.u32 %p1, %t, 0;\n\tsetp.ge.u32 %p2, %t, 32;\n\tmov.u32 %r29, memory;\n\t@%p1 bra INITED;\n\tmbarrier.init.shared.b64 [%r29], 1;\n"
-             "\tfence.mbarrier_init.release.cluster;\nINITED:\n\tbar.warp.sync -1;\n\t@%p2 bra HAVE;\n\tmov.b32 %r28, 64;\n"
+             f"\tfence.mbarrier_init.release.cluster;\nINITED:\n\tbar.warp.sync -1;\n\t@%p2 bra HAVE;\n\tmov.b32 %r28, {columns};\n"
              "\ttcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r29+8], %r28;\nHAVE:\n\ttcgen05.fence::before_thread_sync;\n\tbar.sync 0;\n"
              "\ttcgen05.fence::after_thread_sync;\n\tld.shared.b32 %r30, [%r29+8];\n\tand.b32 %r31, %t, 96;\n\tshl.b32 %r31, %r31, 16;\n"
              "\tadd.s32 %r31, %r31, %r30;\n")
     end = ("\ttcgen05.fence::before_thread_sync;\n\tbar.sync 0;\n\t@%p2 bra DONE;\n\ttcgen05.fence::after_thread_sync;\n"
-           "\tmov.b32 %r28, 64;\n\ttcgen05.dealloc.cta_group::1.sync.aligned.b32 %r30, %r28;\nDONE:\n")
+           f"\tmov.b32 %r28, {columns};\n\ttcgen05.dealloc.cta_group::1.sync.aligned.b32 %r30, %r28;\nDONE:\n")
     return run(start + body + end, given, out, tmp_path, shared=shared + 1024, threads=128)
 
 
@@ -109,6 +109,48 @@ def test_pack_and_unpack(tmp_path):
     x = np.random.default_rng(4).integers(0, 1 << 32, (128, 4)).astype(np.uint32)
     found = tensor_memory(body, x.view(np.int32), np.zeros((128, 12), np.int32), tmp_path).view(np.uint32)
     assert np.array_equal(found[:, :8], x.view(np.uint16).astype(np.uint32)) and np.array_equal(found[:, 8:], x)
+
+
+SPLIT = 128  # columns between the halves of 16x32bx2
+# Shape: registers for x1, the largest x, the columns from the first to the last, and the lane and column of register r of thread t (PTX ISA 9.7.16.2.3).
+ACCESSES = {"32x32b": (1, 128, 1, lambda t, r: (t, r)), "16x64b": (1, 128, 2, lambda t, r: (t // 4 + 8 * (t & 1), (t >> 1 & 1) + 2 * r)),
+            "16x128b": (2, 64, 4, lambda t, r: (t // 4 + 8 * (r & 1), t % 4 + 4 * (r >> 1))),
+            "16x256b": (4, 32, 8, lambda t, r: (t // 4 + 8 * (r >> 1 & 1), 2 * (t % 4) + (r & 1) + 8 * (r >> 2))),
+            "16x32bx2": (1, 128, 1, lambda t, r: (t % 16, r + SPLIT * (t // 16)))}
+
+
+@pytest.mark.parametrize("shape, number", [(shape, 1 << i) for shape, (_, most, *_) in ACCESSES.items() for i in range(most.bit_length())])
+def test_loads_and_stores_of_tensor_memory(shape, number, tmp_path):
+    """Stored in the shape (its lanes and those 16 below), looked at by lanes, and loaded in the shape."""
+    each, _, width, place = ACCESSES[shape]
+    halves = 1 if shape == "32x32b" else 2
+    split, columns = (f", {SPLIT}", 256) if shape == "16x32bx2" else ("", max(32, width * number))
+    registers, count = each * number, columns + halves * each * number
+
+    def vector(name, first, many):
+        return "{" + ", ".join(f"%{name}{first + i}" for i in range(many)) + "}"
+
+    def stores(name, many, at):
+        return "".join(f"\tst.global.b32 [%rd3+{4 * (at + i)}], %{name}{i};\n" for i in range(many))
+    body = (f"\t.reg .b32 %v<{halves * registers}>, %w<{max(32, registers)}>;\n\tmul.wide.u32 %rd1, %t, {4 * count};\n\tadd.s64 %rd3, %out, %rd1;\n"
+            + "".join(f"\tmov.b32 %w{i}, 0;\n" for i in range(32)) + "".join(f"\tadd.s32 %v{i}, %t, {1000 * (i + 1)};\n" for i in range(halves * registers))
+            + "".join(f"\ttcgen05.st.sync.aligned.32x32b.x32.b32 [%r31+{c}], {vector('w', 0, 32)};\n" for c in range(0, columns, 32)) + "\ttcgen05.wait::st.sync.aligned;\n")
+    for half in range(halves):
+        body += f"\ttcgen05.st.sync.aligned.{shape}.x{number}.b32 [%r31+{half << 20}]{split}, {vector('v', half * registers, registers)};\n"
+    body += "\ttcgen05.wait::st.sync.aligned;\n"
+    for c in range(0, columns, 32):
+        body += f"\ttcgen05.ld.sync.aligned.32x32b.x32.b32 {vector('w', 0, 32)}, [%r31+{c}];\n\ttcgen05.wait::ld.sync.aligned;\n" + stores("w", 32, c)
+    for half in range(halves):
+        body += (f"\ttcgen05.ld.sync.aligned.{shape}.x{number}.b32 {vector('w', 0, registers)}, [%r31+{half << 20}]{split};\n\ttcgen05.wait::ld.sync.aligned;\n"
+                 + stores("w", registers, columns + half * registers))
+    found = tensor_memory(body, np.zeros(1, np.int32), np.zeros((128, count), np.int32), tmp_path, columns=columns)
+    stored = np.arange(128)[:, None] + 1000 * (np.arange(halves * registers) + 1)
+    wanted = np.zeros((128, columns), np.int32)
+    for t in range(128):
+        for i in range(halves * registers):
+            lane, column = place(t % 32, i % registers)
+            wanted[t // 32 * 32 + lane + 16 * (i // registers), column] = stored[t, i]
+    assert np.array_equal(found[:, :columns], wanted) and np.array_equal(found[:, columns:], stored)
 
 
 # Shape: rows and bytes of the source, and the lanes that a row goes to (PTX ISA 9.7.16.9.2).

@@ -13,6 +13,9 @@ from programs import bf16, fp32
 from tileloom import sim, testing
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "foreign"))
+
+import strict  # noqa: E402
 
 
 def find_nvcc():
@@ -37,6 +40,7 @@ def ptx(tmp_path_factory):
 
 
 def run(ptx, entry, *arguments, seeds=3, **launch):
+    strict.check(testing.simulate(ptx, None, *arguments, entry=entry, checks="all,strict", **launch))
     return testing.simulate(ptx, None, *arguments, entry=entry, seeds=seeds, **launch).check().outputs
 
 

@@ -12,6 +12,7 @@ pytest.importorskip("triton", reason="Triton is not installed; tools/setup.sh in
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "foreign"))
 
 import run_triton  # noqa: E402
+import strict  # noqa: E402
 import triton_kernels as kernels  # noqa: E402
 from programs import bf16, fp32  # noqa: E402
 
@@ -20,7 +21,9 @@ LOG2E = 1.4426950408889634
 
 def run(kernel, arguments, constants, grid, capability, elements=None, seeds=2, **options):
     compiled = run_triton.compile(kernel, arguments, constants, capability, elements, num_warps=4, **options)
-    return compiled.asm["ptx"], run_triton.run(compiled, arguments, grid, seeds).check()
+    ptx = compiled.asm["ptx"]
+    strict.check(run_triton.run(compiled, arguments, grid, 1, "all,strict"), "tcgen05.ld" in ptx and "tcgen05.fence" not in ptx)
+    return ptx, run_triton.run(compiled, arguments, grid, seeds).check()
 
 
 def error(found, wanted):

@@ -40,6 +40,8 @@ def product(a, b, split, **options):
     (16, 40, 0, 2, (128, 64)),      # no steps at all
     (5, 24, 1000, 16, (128, 16)),   # many slices of narrow tiles
     (200, 256, 512, 2, (128, 256)), # several pieces of columns
+    (70, 230, 1344, 7, (128, 256)), # more slices than registers: three of one piece, then two at a time
+    (16, 128, 1472, 22, (128, 16)), # more than fit ahead, of few registers each
 ])
 def test_products(m, n, k, split, tile, target):
     a, b = factors(m + k, m, n, k)
@@ -96,6 +98,22 @@ def test_two_sums(target):
     product_ = wide(x) @ wide(w).T
     gate, up = product_[:, ::2], product_[:, 1::2]
     assert error(out, gate / (1 + np.exp(-gate)) * up) < 6e-3
+
+
+@pytest.mark.parametrize("rows, columns, split", [(192, 192, 3), (192, 192, 16), (256, 192, 4), (128, 256, 4), (64, 144, 6), (256, 96, 13)])
+def test_slices_do_not_spill(rows, columns, split):
+    """All slices at once are more than a thread has registers for, and ptxas loaded them all ahead."""
+    view = ("bf16", 2)
+    compiled = gemm_kernel.compile(signature={"a": view, "b": view, "c": view}, target="sm_90a", BM=rows, BN=columns, BK=64, schedule={"split": split})
+    if compiled.cubin is None:
+        pytest.skip("no ptxas")
+    assert "spills" not in compiled.diagnostics
+
+
+def test_three_warpgroups():
+    a, b = factors(9, 190, 260, 580)
+    out = product(a, b.T[:192].T, 5, BM=192, BN=192, BK=64, target="sm_90a")
+    assert error(out, wide(a) @ wide(b)[:, :192]) < 4e-3
 
 
 def test_workspace_follows_the_shapes():

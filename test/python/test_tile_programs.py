@@ -10,7 +10,7 @@ import pytest
 from programs import FOLDER, bf16, error, fp32, load, run
 from tileloom import compiler
 
-program = functools.partial(load, "tile")
+program = functools.partial(load, "")
 
 
 SCHEDULES = [None, 'use = "pingpong"', 'use = "pingpong", pending = 1', "pending = 1", "stages = 2", "epilogue = 64", "replicas = 1",
@@ -52,7 +52,8 @@ def test_gemm_without_k(target, schedule):
 
 
 @pytest.mark.parametrize("batch, length, heads, schedule", [(1, 128, 1, None), (2, 200, 2, None), (1, 384, 1, None), (1, 384, 1, 'skew = "off"'),
-                                                            (1, 384, 1, 'guard = "off"'), (1, 384, 1, "fraction = 0.5")])
+                                                            (1, 384, 1, 'guard = "off"'), (1, 384, 1, "fraction = 0.5"),
+                                                            *((*size, 'cluster = 2, multicast = "rows"') for size in [(1, 128, 1), (2, 200, 2), (1, 384, 1)])])
 def test_attention(batch, length, heads, schedule):
     compiled = program("attention", schedule=schedule)
     assert schedule is None or compiled.ptx != program("attention").ptx, "the field has no effect"
@@ -131,7 +132,7 @@ def test_attention_blackwell(batch, length, heads):
 def test_attention_of_a_constant_length(fixed, target):
     """LLVM sees how often the loop runs, not at all behind its first iteration, for one, and that all sums are equal then: they still have
     registers of their own before a product's fence."""
-    text = pathlib.Path(FOLDER, "tile", "attention.mlir").read_text().replace("%tiles = arith.ceildivui %length,", f"%fixed = arith.constant {fixed} : i32\n  %tiles = arith.ceildivui %fixed,")
+    text = pathlib.Path(FOLDER, "attention.mlir").read_text().replace("%tiles = arith.ceildivui %length,", f"%fixed = arith.constant {fixed} : i32\n  %tiles = arith.ceildivui %fixed,")
     compiled = compiler.compile(text.replace("tile.splat %length", "tile.splat %fixed"), target, name="attention.mlir", cubin=False)
     _attention(compiled, 1, fixed, 2)
 

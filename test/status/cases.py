@@ -16,7 +16,7 @@ from attention_reference import alibi, alibi_numpy, batch as attention_reference
 from tileloom import kernels  # noqa: E402
 
 BF16 = ml_dtypes.bfloat16
-PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "programs", "tile")
+PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "programs")
 CASES = {}  # (program, feature): function(run, large)
 
 

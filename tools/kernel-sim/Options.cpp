@@ -20,6 +20,7 @@ static const char *helpText =
     "      i32:5 f32:1.5 ...                  a scalar\n"
     "      buf:NAME:ELEMENT:SHAPE[:CONTENTS]  a buffer: zeros, random[=SEED], iota, fill=V\n"
     "      buf:NAME[:ELEMENT]@FILE.npy        a buffer from a file\n"
+    "      buf:NAME:ELEMENT:SHAPE@FILE        a buffer from the bytes of a file\n"
     "      ref:NAME                           the address of a buffer given before\n"
     "      tmap:NAME:box=64x128[:swizzle=128][:dims=..][:strides=..][:type=..][:fill=nan]\n"
     "      tensor:...                         as buf, but only registered: no parameter\n"

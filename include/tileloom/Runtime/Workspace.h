@@ -36,6 +36,7 @@ private:
   struct Entry {
     unsigned long long stream;
     uint64_t capture; ///< id of the capture, 0 outside of any
+    bool tied;        ///< to its graph: graphGone takes it back
     Buffer buffer;
   };
   /// Outlives the pool as long as a captured graph refers to one of its buffers.
@@ -44,6 +45,7 @@ private:
     std::vector<Entry> entries;
     std::vector<Buffer> spare;
     std::vector<Buffer> outgrown;
+    uint64_t kept = 0; ///< bytes of buffers for captures that are not tied to their graphs
   };
   struct GraphReference {
     std::shared_ptr<Shared> shared;

@@ -23,6 +23,7 @@ struct SkewOptions {
   int64_t replicas = 1;    // sharing the units of the SM
   int64_t threads = 128;   // of one replica
   int64_t registers = 255; // of each thread
+  bool late = false;       // something late if that is legal, whatever the model says
 };
 
 struct SkewPlan {

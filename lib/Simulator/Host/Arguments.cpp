@@ -75,15 +75,19 @@ std::vector<uint8_t> ArgumentList::addValue(const std::string &text) {
     bool named = parts.size() > 1;
     if (named && !parseElement(parts[1], t->element))
       throw LoadError("--arg " + text + ": unknown element type '" + parts[1] + "'");
-    if (at != std::string::npos) {
-      readNpy(rest.substr(at + 1), *t, named);
-    } else {
-      if (parts.size() < 3)
-        throw LoadError("--arg " + text +
-                        ": needed buf:NAME:ELEMENT:SHAPE[:CONTENTS] or buf:NAME[:ELEMENT]@FILE");
+    bool file = at != std::string::npos;
+    if (parts.size() > 2)
       t->shape = parseShape(parts[2], "the shape of '" + t->name + "'");
+    else if (!file)
+      throw LoadError("--arg " + text +
+                      ": needed buf:NAME:ELEMENT:SHAPE[:CONTENTS], buf:NAME[:ELEMENT]@FILE.npy or "
+                      "buf:NAME:ELEMENT:SHAPE@FILE");
+    if (file && parts.size() > 2)
+      readRaw(rest.substr(at + 1), *t);
+    else if (file)
+      readNpy(rest.substr(at + 1), *t, named);
+    else
       fillTensor(*t, parts.size() > 3 ? parts[3] : "zeros");
-    }
     HostTensor &added = addTensor(std::move(t));
     return kind == "buf" ? bytesOfValue(added.address) : std::vector<uint8_t>();
   }

@@ -111,11 +111,24 @@ void writeElement(Element e, uint8_t *p, double d) {
   std::memcpy(p, &v, elementBytes(e));
 }
 
-void readNpy(const std::string &path, HostTensor &t, bool keepElement) {
+static std::string contentsOf(const std::string &path) {
   std::ifstream in(path, std::ios::binary);
   if (!in)
     throw LoadError("cannot open '" + path + "'");
-  std::string all((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  return std::string((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+}
+
+void readRaw(const std::string &path, HostTensor &t) {
+  std::string all = contentsOf(path);
+  uint64_t needed = t.count() * elementBytes(t.element);
+  if (all.size() != needed)
+    throw LoadError("'" + path + "' has " + std::to_string(all.size()) + " bytes; buffer '" + t.name +
+                    "' needs " + std::to_string(needed));
+  t.data.assign(all.begin(), all.end());
+}
+
+void readNpy(const std::string &path, HostTensor &t, bool keepElement) {
+  std::string all = contentsOf(path);
   if (all.size() < 12 || std::memcmp(all.data(), "\x93NUMPY", 6) != 0)
     throw LoadError("'" + path + "' is not a .npy file");
   size_t at = 10, length = uint8_t(all[8]) | uint8_t(all[9]) << 8;

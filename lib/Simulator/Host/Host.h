@@ -61,6 +61,8 @@ struct HostTensor {
 /// Reads a .npy file; 16-bit and 8-bit floats that NumPy lacks come as unsigned integers or 'V' and
 /// take the element given by the caller. Throws LoadError.
 void readNpy(const std::string &path, HostTensor &t, bool keepElement);
+/// The bytes of a file as the elements of a tensor that has its shape.
+void readRaw(const std::string &path, HostTensor &t);
 void writeNpy(const std::string &path, const HostTensor &t);
 /// "zeros", "random[:seed]", "fill:v", "iota", "@file.npy".
 void fillTensor(HostTensor &t, const std::string &how);

@@ -11,7 +11,7 @@ from collections import namedtuple
 from .names import parameter_of
 
 
-_PURE = re.compile(r" *(%[\w.]+) = (?:tile\.(?!atomic)|arith\.|math\.)")  # reads are without effect, too
+_PURE = re.compile(r" *(%[\w.]+) = (?:tile\.(?!atomic|last_arrival)|arith\.|math\.)")  # reads are without effect, too
 _NAME = re.compile(r"%[\w.]+")
 
 

@@ -3,8 +3,10 @@
 import tileloom as tl
 
 from . import arrays
-from .attention_blocks import block_sparse_kernel, checked_blocks
-from .attention_arguments import checked, descales, options, result_type
+from .attention_blocks import checked_blocks, over_blocks
+from .attention_arguments import TYPES, checked, descales, latent_columns, multiprocessors, options, result_type, splits_of
+from .attention_parts import over_parts
+from .decode_plan import choose_splits, keys_seen, rows_of_groups
 from .online_softmax import attend, dense, descaled, finish, key_tiles, logarithm
 
 
@@ -33,9 +35,10 @@ def attention_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, scale,
 
 
 def attention(q, k, v, out=None, *, causal=False, softmax_scale=None, window=None, attention_chunk=None, softcap=None, sinks=None, score_mod=None,
-              mask_mod=None, mod_arguments=(), block_mask=None, q_descale=None, k_descale=None, v_descale=None, deterministic=False,
-              rescale_threshold=None, lse=None, **launch):
-    """q [B, S, H, D], k [B, T, G, D], v [B, T, G, E] in float16, bfloat16 or float8_e4m3fn, H a multiple of G, D and E up to 256; any S and T. Gives
+              mask_mod=None, mod_arguments=(), block_mask=None, q_descale=None, k_descale=None, v_descale=None, num_splits=None,
+              pack_gqa=None, deterministic=False, rescale_threshold=None, lse=None, **launch):
+    """q [B, S, H, D], k [B, T, G, D], v [B, T, G, E] in float16, bfloat16 or float8_e4m3fn, H a multiple of G, D and E up to 256 (or 576 and 512 with
+    v = k[..., :512], multi-head latent attention, in 16 bits); any S and T. Gives
     (out, lse): out [B, S, H, E], lse [B, H, S] in float32 (natural logarithm). A row that sees no key gives zeros and -inf. Tensors whose rows do not
     start at multiples of 16 bytes go through a padded copy.
 
@@ -53,24 +56,34 @@ def attention(q, k, v, out=None, *, causal=False, softmax_scale=None, window=Non
     block_mask       a BlockMask (attention_blocks.py), or torch's: only the blocks of keys that it names are read; mask_mod is asked in those that are
                      not full. Not with causal, window and attention_chunk
     q_descale, k_descale, v_descale  [B, G], float32: factors of the elements of q, k and v; out is bfloat16 then, by default
+    num_splits       parts of the keys that are worked on at the same time and put together afterwards, for few queries and many keys; by default (None or 0)
+                     as many as fill the machine. Not with block_mask
+    pack_gqa         whether the heads of a group are rows of one tile; by default if there are few queries. Not with block_mask
     rescale_threshold  sums are rescaled where a row's largest score has grown by more than this many powers of two since the last time; 0: by anything.
-                     By default 8 for 16-bit tensors whose E is above 64, where that is faster, else 0
+                     By default 8 (in 8 bits 4, the most there) where E is above 64, where that is faster, else 0
     deterministic    results are the same bits every time in any case
     launch: BM, BN, schedule, stream, target, and sm_margin: multiprocessors that are left to other kernels."""
     name = "attention"
+    qv, latent = None, latent_columns(name, q, k, v)
+    if latent:
+        q, qv, k = latent
     facts = {own: arrays.facts_of(value, name, own) for own, value in (("q", q), ("k", k), ("v", v))}
     for own in facts:
         arrays.require_rank(facts[own], 4, name, own, "four dimensions: batch, length, heads, head dimension")
-    D, E, H, G = checked(name, facts)
+    if latent:
+        facts["qv"] = arrays.facts_of(qv, name, "q")
+    D, E, H, G = checked(name, facts, widest_v=512 if latent else None, types=arrays.HALF if latent else TYPES)
     B, S, T = facts["q"].shape[0], facts["q"].shape[1], facts["k"].shape[1]
     arrays.require_shape(facts["k"], (B, T, G, D), name, "k", "by the shapes of 'q' and 'k'")
     arrays.require_shape(facts["v"], (B, T, G, E), name, "v", "by the shapes of 'q' and 'k'")
-    given = options(name, facts["q"], H, D, E, causal, softmax_scale, window, attention_chunk, softcap, sinks, score_mod, mask_mod, mod_arguments,
-                    rescale_threshold)
+    given = options(name, facts["q"], H, D + E if latent else D, E, causal, softmax_scale, window, attention_chunk, softcap, sinks, score_mod, mask_mod,
+                    mod_arguments, rescale_threshold)
     scales = {"q_descale": q_descale, "k_descale": k_descale, "v_descale": v_descale}
     facts.update(descales(name, facts["q"], scales, B, G))
-    blocks = None
+    splits, blocks = splits_of(name, num_splits), None
     if block_mask is not None:
+        for what, value in (("num_splits above 1", splits > 1), ("pack_gqa", pack_gqa), ("head dimension 576", latent)):
+            arrays.require(not value, name, "block_mask", f"is given with {what}", "one of the two")
         arrays.require(given[1:5] == (False, None, None, None), name, "block_mask", "is given with causal, window or attention_chunk", "these in mask_mod")
         blocks = checked_blocks(name, block_mask, facts["q"], T)
         facts.update(blocks[1])
@@ -82,20 +95,18 @@ def attention(q, k, v, out=None, *, causal=False, softmax_scale=None, window=Non
     arrays.require_contiguous(results["lse"], (B, H, S), tl.float32, name, "lse", "by the shape of 'q'")
     arrays.require_device(("q", facts["q"]), {**facts, **results}, name)
     if B * S * H * E:
-        stored, result = arrays.boxed_result(out, results["out"])
         q, k, v = (arrays.boxed(value, facts[own]) for own, value in (("q", q), ("k", k), ("v", v)))
-        if block_mask is not None:
-            scale, _, _, _, _, *others, DK, DV, threshold = given
-            (counts, lists, steps, *size), _ = blocks
-            for own, extent in zip(("BM", "BN"), size):
-                fitting = [one for one in block_sparse_kernel.candidates[own] if extent % one == 0]
-                launch = {own: fitting[0], **launch}
-            block_sparse_kernel(q, k, v, stored, lse, counts, lists, steps, scale, *others, DK, DV, threshold, tuple(scales.values()), *size,
-                                T % size[1] == 0, **launch)
-            if result is not out:
-                out[...] = result
-            return out, lse
-        attention_kernel(q, k, v, stored, lse, *given, tuple(scales.values()), **launch)
+        factors, groups = tuple(scales.values()), rows_of_groups(S, H // G, pack_gqa)
+        if not splits and not latent:
+            processors = max(multiprocessors(facts["q"]) - (launch.get("sm_margin") or 0), 1)
+            splits = choose_splits(B * (H // groups[0]) * groups[2], -(-keys_seen(T, S, *given[1:5]) // 128), processors)
+        stored, result = arrays.boxed_result(out, results["out"])
+        if blocks:
+            over_blocks(q, k, v, stored, lse, given, factors, blocks[0], T, launch)
+        elif splits > 1 or groups[0] > 1 or S <= 64 or latent:
+            over_parts(q, k, v, stored, lse, given, factors, groups=groups, splits=splits, most=T, qv=qv, **launch)
+        else:
+            attention_kernel(q, k, v, stored, lse, *given, factors, **launch)
         if result is not out:
             out[...] = result
     return out, lse

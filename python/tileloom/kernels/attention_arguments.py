@@ -27,7 +27,7 @@ def checked(name, facts, kv=("k", "v"), types=TYPES, widest_v=None):
         arrays.require(1 <= tensor.shape[-1] <= most, name, own, f"has head dimension {tensor.shape[-1]}", f"1 to {most}")
     (H, D), (G, _), E = q.shape[-2:], k.shape[-2:], v.shape[-1]
     arrays.require(k.shape[-1] == D, name, kv[0], f"has head dimension {k.shape[-1]}", f"{D}, as 'q'")
-    arrays.require(G > 0 and H % G == 0, name, kv[0], f"has {G} heads", f"a divisor of the {H} heads of 'q'")
+    arrays.require(H % G == 0 if G else H == 0, name, kv[0], f"has {G} heads", f"a divisor of the {H} heads of 'q'")
     arrays.require(v.shape[-2] == G, name, kv[1], f"has {v.shape[-2]} heads", f"{G}, as '{kv[0]}'")
     return D, E, H, G
 
@@ -59,8 +59,8 @@ def options(name, q, H, D, E, causal, softmax_scale, window, attention_chunk, so
     arrays.require(not mod_arguments or score_mod is not None or mask_mod is not None, name, "mod_arguments", "is given alone", "score_mod or mask_mod too")
     narrow = q.dtype.is_fp8()
     if rescale_threshold is None:
-        rescale_threshold = 0 if narrow or E <= 64 else 8  # narrow sums are scaled without a vote
-    most = 0 if narrow else 15  # of what p is rounded to: 448 with a factor of 2^8, 65504
+        rescale_threshold = 0 if E <= 64 else 4 if narrow else 8  # sums of few columns are scaled without a vote
+    most = 4 if narrow else 15  # 8 bits: what is left of 2^8, so that smaller p are normal numbers; 16 bits: of 65504
     arrays.require(_is_number(rescale_threshold) and 0 <= rescale_threshold <= most, name, "rescale_threshold", f"is {rescale_threshold!r}",
                    f"a number from 0 to {most} for {q.dtype}, or None")
     return (scale * math.log2(math.e), causal, left, right, attention_chunk, sinks, softcap, score_mod, mask_mod, tuple(mod_arguments),
@@ -76,6 +76,24 @@ def descales(name, q, given, batch, G):
             found[own] = arrays.facts_of(value, name, own)
             arrays.require_contiguous(found[own], (batch, G), dtypes.float32, name, own, "by the number of sequences and the heads of keys")
     return found
+
+
+def splits_of(name, num_splits):
+    """num_splits after checks; 0: a choice."""
+    arrays.require(num_splits is None or _is_int(num_splits) and 0 <= num_splits <= 256, name, "num_splits", f"is {num_splits!r}",
+                   "None or 0 (a choice), or 1 to 256")
+    return int(num_splits or 0)
+
+
+def latent_columns(name, q, k, v, names=("k", "v")):
+    """(q, qv, k) for q [..., 576], k [..., 576] and v, its first 512 columns: scores are those of products of 64 columns and of 512 (multi-head latent
+    attention). None if these are not the head dimensions."""
+    if [getattr(own, "shape", (0,))[-1] for own in (q, k, v)] != [576, 576, 512]:
+        return None
+    facts = [arrays.facts_of(own, name, what) for own, what in zip((k, v), names)]
+    arrays.require(facts[0].address == facts[1].address and facts[0].strides == facts[1].strides, name, names[1],
+                   f"is another tensor than '{names[0]}', whose head dimension is 576", f"its first 512 columns, {names[0]}[..., :512]")
+    return q[..., 512:], q[..., :512], k[..., 512:]
 
 
 def result_type(q):

@@ -52,6 +52,16 @@ def block_sparse_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, cou
             tl.store(lse + (b.to(tl.int64) * H + h) * S + rows, logarithm(rest), rows < S)
 
 
+def over_blocks(q, k, v, out, lse, given, scales, blocks, T, launch):
+    """Launches block_sparse_kernel. given: what `options` gives; blocks: what checked_blocks gives."""
+    scale, _, _, _, _, *others, DK, DV, threshold = given
+    counts, lists, steps, *size = blocks
+    for own, extent in zip(("BM", "BN"), size):
+        fitting = [one for one in block_sparse_kernel.candidates[own] if extent % one == 0]
+        launch = {own: fitting[0], **launch}
+    block_sparse_kernel(q, k, v, out, lse, counts, lists, steps, scale, *others, DK, DV, threshold, scales, *size, T % size[1] == 0, **launch)
+
+
 def checked_blocks(name, block_mask, q, T):
     """(counts, lists, steps, QUERIES, KEYS) for block_sparse_kernel, and the facts of their tensors, after checks. q: the facts of q."""
     fields = [getattr(block_mask, own, None) for own in BlockMask._fields]

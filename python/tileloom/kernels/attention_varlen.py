@@ -3,9 +3,11 @@
 import tileloom as tl
 
 from . import arrays
-from .attention_arguments import checked, descales, indices, options, result_type, rows_of
+from .attention_arguments import checked, descales, indices, multiprocessors, options, result_type, rows_of, splits_of
+from .decode_plan import choose_splits, keys_seen, rows_of_groups
 from .online_softmax import attend, descaled, finish, key_tiles, logarithm
 from .sequences import load_rows, sequence, store_rows
+from .varlen_parts import over_varlen_parts
 
 
 @tl.jit(candidates={"BM": (128, 192), "BN": (128, 160, 112, 96, 64)})
@@ -40,14 +42,16 @@ def varlen_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, starts_q,
 
 def attention_varlen(q, k, v, out=None, *, cu_seqlens_q=None, cu_seqlens_k=None, seqused_q=None, seqused_k=None, max_seqlen_q=None, max_seqlen_k=None,
                      causal=False, softmax_scale=None, window=None, attention_chunk=None, softcap=None, sinks=None, score_mod=None, mask_mod=None,
-                     mod_arguments=(), q_descale=None, k_descale=None, v_descale=None, deterministic=False, rescale_threshold=None, lse=None, **launch):
+                     mod_arguments=(), q_descale=None, k_descale=None, v_descale=None, num_splits=None, pack_gqa=None, deterministic=False,
+                     rescale_threshold=None, lse=None, **launch):
     """Attention of many sequences, one launch. q [rows, H, D] with cu_seqlens_q [batch + 1] (sequence b has the rows cu_seqlens_q[b] to
     cu_seqlens_q[b + 1]), or [batch, S, H, D] without; k [rows, G, D] and v [rows, G, E] with cu_seqlens_k, or [batch, T, G, ...] without. Gives (out, lse):
     out as q, with E; lse [H, rows], or [batch, H, S], float32.
 
     seqused_q, seqused_k [batch]: how many rows of each sequence count; what lies behind may hold anything. Rows of out and lse behind seqused_q are not
     written. max_seqlen_q: no sequence has more queries; needed with cu_seqlens_q. max_seqlen_k: none has more keys; tiles are chosen by it. The index
-    tensors are int32. Other arguments: see attention ([batch, G] for the descales); positions and indices of mods count within the sequence."""
+    tensors are int32. num_splits, pack_gqa: by the longest sequences. Other arguments: see attention ([batch, G] for the descales); positions and indices
+    of mods count within the sequence."""
     name = "attention_varlen"
     facts = {own: arrays.facts_of(value, name, own) for own, value in (("q", q), ("k", k), ("v", v))}
     for own, starts, why in (("q", cu_seqlens_q, "cu_seqlens_q"), ("k", cu_seqlens_k, "cu_seqlens_k"), ("v", cu_seqlens_k, "cu_seqlens_k")):
@@ -57,6 +61,7 @@ def attention_varlen(q, k, v, out=None, *, cu_seqlens_q=None, cu_seqlens_k=None,
     arrays.require(facts["v"].shape[:-1] == facts["k"].shape[:-1], name, "v", f"has shape {list(facts['v'].shape)}", f"{[*facts['k'].shape[:-1], E]}, as 'k'")
     given = options(name, facts["q"], H, D, E, causal, softmax_scale, window, attention_chunk, softcap, sinks, score_mod, mask_mod, mod_arguments,
                     rescale_threshold)
+    splits = splits_of(name, num_splits)
     index, batch = indices(name, facts, {"cu_seqlens_q": cu_seqlens_q, "cu_seqlens_k": cu_seqlens_k, "seqused_q": seqused_q, "seqused_k": seqused_k})
     scales = {"q_descale": q_descale, "k_descale": k_descale, "v_descale": v_descale}
     index.update(descales(name, facts["q"], scales, batch, G))
@@ -86,8 +91,15 @@ def attention_varlen(q, k, v, out=None, *, cu_seqlens_q=None, cu_seqlens_k=None,
         stored, result = arrays.boxed_result(out, results["out"])
         whole = [rows_of(value, arrays.facts_of(value, name, own)) for own, value in (("q", q), ("k", k), ("v", v), ("out", stored))]
         (q, _), (k, _), (v, _), (stored, _) = whole
-        varlen_kernel(q, k, v, stored, lse, cu_seqlens_q, cu_seqlens_k, seqused_q, seqused_k, batch, tuple(step for _, step in whole), rows, most, *given,
-                      tuple(scales.values()), **launch)
+        starts, row_steps, factors = (cu_seqlens_q, cu_seqlens_k, seqused_q, seqused_k), tuple(step for _, step in whole), tuple(scales.values())
+        R, ROWS, blocks = rows_of_groups(rows, H // G, pack_gqa)
+        if not splits:
+            processors = max(multiprocessors(facts["q"]) - (launch.get("sm_margin") or 0), 1)
+            splits = choose_splits(batch * (H // R) * blocks, -(-keys_seen(most, rows, *given[1:5]) // 128), processors)
+        if splits > 1 or R > 1 or rows <= 64:
+            over_varlen_parts(q, k, v, stored, lse, starts, batch, row_steps, rows, most, given, factors, splits, R, ROWS, launch)
+        else:
+            varlen_kernel(q, k, v, stored, lse, *starts, batch, row_steps, rows, most, *given, factors, **launch)
         if result is not out:
             out[...] = result
     return out, lse

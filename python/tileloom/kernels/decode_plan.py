@@ -76,6 +76,16 @@ def get_scheduler_metadata(cache_seqlens, *, max_seqlen_q, max_seqlen_k, num_hea
     return plan
 
 
+def keys_seen(keys, queries, causal, left, right, chunk):
+    """No tile of up to so many queries sees more of the `keys`."""
+    queries = min(queries, 128)
+    if left is not None and (causal or right is not None):
+        keys = min(keys, left + (0 if causal else right) + queries)
+    if chunk is not None:
+        keys = min(keys, chunk + queries)
+    return keys
+
+
 def choose_splits(tiles, keys, processors):
     """Parts of the keys (counted in tiles) with which the machine is busy for the shortest time. In units of a tile of keys: a part takes 2 more to begin
     and to end, and putting parts together takes 4, and one for each 32 parts."""

@@ -112,8 +112,8 @@ def attend(qt, k, v, places, READ: tl.constexpr, rows, tiles, band, scale, mods,
     blocks are whole): tiles then is (how many tiles, any number), of these blocks.
     qv: tiles [rows, D] whose products with the columns of v from columns_of_v on are added to the scores; acc is of the columns from the first of these on.
     top follows the scores only where they grow by more than 2^THRESHOLD: acc is scaled less often, and p is at most 2^THRESHOLD.
-    p in 8 bits has 2^8 times its value, so that more of it is a normal number."""
-    raised: tl.constexpr = 8.0 if v.dtype.is_fp8() else 0.0
+    p in 8 bits is raised, so that more of it is a normal number: at most 2^8 with what the scores may have grown."""
+    raised: tl.constexpr = 8.0 - THRESHOLD if v.dtype.is_fp8() else 0.0
     BM: tl.constexpr = qt.shape[0]
     count, end = tiles
     acc = tl.zeros((BM, D), tl.float32)

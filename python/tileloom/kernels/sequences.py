@@ -22,27 +22,27 @@ def sequence(b, starts, used, batch_rows, length, most):
 
 
 @tl.jit
-def _descriptor(x: tl.view, BM: tl.constexpr, D: tl.constexpr):
+def _descriptor(x: tl.view, BM: tl.constexpr, D: tl.constexpr, HEADS: tl.constexpr = 1):
     step = x.stride(-3)
     far: tl.constexpr = (1 << 34) // (x.dtype.primitive_bitwidth // 8)
     return tl.make_tensor_descriptor(x.ptr, [0x7fff0000, 0x7fff0000, 1 << 30, x.shape[-2], x.shape[-1]], [far - step, step, step, x.stride(-2), 1],
-                                     [1, 1, BM, 1, D])
+                                     [1, 1, BM // HEADS, HEADS, D])
 
 
 @tl.jit
-def load_rows(x: tl.view, place, n, BM: tl.constexpr, D: tl.constexpr, column=0):
+def load_rows(x: tl.view, place, n, BM: tl.constexpr, D: tl.constexpr, column=0, HEADS: tl.constexpr = 1):
     """The rows from n on of a sequence in x [..., rows, G, columns] as a tile [BM, D] of the columns from `column` on; zeros beyond its end. place:
-    (first row, number of rows, head)."""
+    (first row, number of rows, head). HEADS: so many heads from this one on of each row, one below the other."""
     first, size, g = place
-    return _descriptor(x, BM, D).load([1 << 30, first + size, (1 << 30) - size + n, g, column]).reshape(BM, D)
+    return _descriptor(x, BM, D, HEADS).load([1 << 30, first + size, (1 << 30) - size + n, g, column]).reshape(BM, D)
 
 
 @tl.jit
-def store_rows(x: tl.view, place, n, value):
+def store_rows(x: tl.view, place, n, value, HEADS: tl.constexpr = 1):
     """Stores a tile [BM, D] at the rows from n on; what lies beyond the end of the sequence is left out."""
     first, size, g = place
     BM, D = value.shape
-    _descriptor(x, BM, D).store([1 << 30, first + size, (1 << 30) - size + n, g, 0], value.reshape(1, 1, BM, 1, D))
+    _descriptor(x, BM, D, HEADS).store([1 << 30, first + size, (1 << 30) - size + n, g, 0], value.reshape(1, 1, BM // HEADS, HEADS, D))
 
 
 @tl.jit

@@ -19,6 +19,7 @@ from .refused import (advance, debug_barrier, gather, histogram, inline_asm_elem
 from .scaled import dot_scaled
 from .trees import cat, sort, topk, xor_sum
 from .values import auto, constexpr, tensor
+from .workspace import last_arrival, workspace
 from .views import load_tensor_descriptor, make_tensor_descriptor, store_tensor_descriptor, view
 
 inf = float("inf")

@@ -231,7 +231,7 @@ def dot(input, other, acc=None, input_precision=None, allow_tf32=None, max_num_i
     types = ", ".join(tensor_type(v.shape, v.dtype.mlir) for v in (a, b))
     handle = builder().value(f"tile.dot {a.handle}, {b.handle}{tail} : {types} -> {tensor_type(shape, out.mlir)}")
     result = tensor(handle, out, shape)
-    result.product = (a, b) if acc is None else None
+    result.product = None if acc is not None else lambda total: dot(a, b, total, out_dtype=out)
     return result
 
 
@@ -241,4 +241,4 @@ def accumulated(product, other):
         return None
     if other.dtype is not product.dtype or other.shape != product.shape:
         return None
-    return dot(*product.product, other, out_dtype=product.dtype)
+    return product.product(other)

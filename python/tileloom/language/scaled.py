@@ -1,10 +1,11 @@
-"""Products of block-scaled operands (the OCP microscaling formats), by conversion: values times scales are exact in bfloat16, whose products
-the tensor core of every target has."""
+"""Products of block-scaled operands (the OCP microscaling formats): `tile.dot_scaled`. Operands of four bits are made 16-bit ones here."""
 
+from ..frontend.builder import tensor_type
+from ..frontend.context import builder
 from ..frontend.errors import ProgramError
 from . import dtypes, semantic
 from .functions import dot
-from .shapes import _expand, _reshape, arange, trans
+from .shapes import _expand, _reshape, arange
 from .values import constant_of, describe, tensor
 
 _BLOCK = 32  # values along K that share a scale
@@ -22,10 +23,32 @@ def dot_scaled(lhs, lhs_scale, lhs_format, rhs, rhs_scale, rhs_format, acc=None,
             raise ProgramError(f"{name}: {what} is False; needed True: two values in a byte are neighbours along K")
     fast = constant_of(fast_math, f"{name}: fast_math", bool)
     formats = [_format(name, side, value) for side, value in (("lhs", lhs_format), ("rhs", rhs_format))]
-    common = dtypes.float16 if "fp16" in formats and lhs_scale is None and rhs_scale is None else dtypes.bfloat16
-    a = _operand(name, "lhs", lhs, lhs_scale, formats[0], 1, fast, common)
-    b = _operand(name, "rhs", rhs, rhs_scale, formats[1], 0, fast, common)
-    return dot(a, b, acc, out_dtype=out_dtype)
+    a, b = _operand(name, "lhs", lhs, formats[0], 1), _operand(name, "rhs", rhs, formats[1], 0)
+    if lhs_scale is None and rhs_scale is None:
+        common = dtypes.float16 if "fp16" in formats else dtypes.bfloat16
+        return dot(semantic.cast(a, common), semantic.cast(b, common), acc, out_dtype=out_dtype)
+    scales = [_scale(name, side, scale, value, k) for side, scale, value, k in (("lhs", lhs_scale, a, 1), ("rhs", rhs_scale, b, 0))]
+    if a.shape[1] != b.shape[0]:
+        raise ProgramError(f"{name}: the operands are {describe(a)} and {describe(b)}; needed as many columns of the first ({a.shape[1]}) as "
+                           f"rows of the second ({b.shape[0]})")
+    if out_dtype is not dtypes.float32:
+        raise ProgramError(f"{name}: out_dtype is {out_dtype}; needed float32")
+    return _product(name, a, b, scales, acc, fast)
+
+
+def _product(name, a, b, scales, acc, fast):
+    shape, tail = (a.shape[0], b.shape[1]), ""
+    if acc is not None:
+        acc = semantic.to_tensor(acc)
+        if acc.shape != shape or acc.dtype is not dtypes.float32:
+            raise ProgramError(f"{name}: the accumulator is {describe(acc)}; needed float32{list(shape)}")
+        tail = f" acc({acc.handle})"
+    values = ", ".join(v.handle + (f" scale({s.handle})" if s is not None else "") for v, s in zip((a, b), scales))
+    types = ", ".join(tensor_type(v.shape, v.dtype.mlir) + (f" scale {tensor_type(s.shape, s.dtype.mlir)}" if s is not None else "") for v, s in zip((a, b), scales))
+    handle = builder().value(f"tile.dot_scaled {values}{tail}{' fast' if fast else ''} : {types} -> {tensor_type(shape, dtypes.float32.mlir)}")
+    result = tensor(handle, dtypes.float32, shape)
+    result.product = None if acc is not None else lambda total: _product(name, a, b, scales, total, fast)
+    return result
 
 
 def _format(name, side, value):
@@ -35,8 +58,8 @@ def _format(name, side, value):
     return value
 
 
-def _operand(name, side, value, scale, format, k, fast, common):
-    """The operand with its scales, in `common`; `k`: its dimension along K."""
+def _operand(name, side, value, format, k):
+    """The operand in floats of 8 or 16 bits; `k`: its dimension along K."""
     value = semantic.to_tensor(value)
     dtype = _FORMATS[format]
     if len(value.shape) != 2:
@@ -45,31 +68,19 @@ def _operand(name, side, value, scale, format, k, fast, common):
     if value.dtype not in wanted:
         raise ProgramError(f"{name}: {side} is {describe(value)}; needed {' or '.join(map(str, wanted))}, by its format {format!r}")
     if dtype is None:
-        wide = _from_e2m1(value, k)
-    else:
-        wide = semantic.cast(semantic.cast(value, dtype, bitcast=True) if value.dtype is not dtype else value, dtypes.float32)
+        return semantic.cast(_from_e2m1(value, k), dtypes.bfloat16)
+    return semantic.cast(value, dtype, bitcast=True) if value.dtype is not dtype else value
+
+
+def _scale(name, side, scale, value, k):
+    """The scales of an operand, or None."""
     if scale is None:
-        return semantic.cast(wide, common)
+        return None
     scale = semantic.to_tensor(scale)
-    needed = (wide.shape[1 - k], wide.shape[k] // _BLOCK)
-    if scale.shape != needed or scale.dtype not in (dtypes.uint8, dtypes.int8) or wide.shape[k] % _BLOCK:
-        raise ProgramError(f"{name}: {side}_scale is {describe(scale)}; needed uint8{list(needed)}: one for {_BLOCK} values along K = {wide.shape[k]}")
-    scale = tensor(scale.handle, dtypes.uint8, scale.shape)
-    if k == 0:
-        scale = trans(scale)
-    scale = semantic.broadcast_to(_expand(scale, k + 1), (*scale.shape[:k + 1], _BLOCK, *scale.shape[k + 1:]))
-    factor = _power_of_two(_reshape(scale, wide.shape), fast)
-    return semantic.cast(semantic.binary("mul", wide, factor), common)
-
-
-def _power_of_two(scale, fast):
-    """2 ** (scale - 127) in float32; 255 is NaN."""
-    wide = semantic.cast(scale, dtypes.int32)
-    bits = semantic.binary("shl", wide, 23)
-    bits = semantic.where(semantic.compare("eq", wide, 0), 1 << 22, bits)
-    if not fast:
-        bits = semantic.where(semantic.compare("eq", wide, 255), 0x7FC00000, bits)
-    return semantic.cast(bits, dtypes.float32, bitcast=True)
+    needed = (value.shape[1 - k], value.shape[k] // _BLOCK)
+    if scale.shape != needed or scale.dtype not in (dtypes.uint8, dtypes.int8) or value.shape[k] % _BLOCK:
+        raise ProgramError(f"{name}: {side}_scale is {describe(scale)}; needed uint8{list(needed)}: one for {_BLOCK} values along K = {value.shape[k]}")
+    return scale
 
 
 def _from_e2m1(packed, k):

@@ -68,7 +68,7 @@ class tensor:
         self.tiled, self.host, self.bounds = tiled, host, bounds
         self.reshaped = reshaped  # the tile that this is a reshape of
         self.load = None  # of a box: a function that loads it under another shape, or gives None
-        self.product = None  # the operands of the dot without accumulator that made this
+        self.product = None  # of a dot without accumulator: the function that makes it with one
 
     def __repr__(self):
         return f"<{describe(self)}>"

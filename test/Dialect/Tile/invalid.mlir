@@ -143,14 +143,6 @@ func.func @a_part_of_a_place(%D: !tile.desc<1x16x64xf32>, %i: i32) {
 
 // -----
 
-func.func @no_arrivals(%p: i64, %i: i32) {
-  // expected-error@+1 {{attribute 'count' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive}}
-  %last = "tile.last_arrival"(%p, %i) {count = 0 : i64} : (i64, i32) -> i1
-  return
-}
-
-// -----
-
 // expected-error@+1 {{descriptor element type: expected an integer or float of 4, 6, 8, 16, 32 or 64 bits, found 'i256'}}
 func.func private @wide_element(!tile.desc<8x8xi256>)
 
@@ -267,5 +259,53 @@ func.func @much_too_large(%p: i64) attributes {tile.kernel} {
 func.func @too_large(%p: i64, %x: f32) attributes {tile.kernel} {
   // expected-error@+1 {{tile: expected at most 1048576 elements, found 4096x257}}
   %t = tile.splat %x : f32 -> tensor<4096x257xf32>
+  return
+}
+
+// -----
+
+func.func @scales_missing(%a: tensor<64x64xf8E4M3FN>, %b: tensor<64x32xf8E4M3FN>) {
+  // expected-error@+1 {{scales: expected at least one, found none}}
+  %d = tile.dot_scaled %a, %b : tensor<64x64xf8E4M3FN>, tensor<64x32xf8E4M3FN> -> tensor<64x32xf32>
+  return
+}
+
+// -----
+
+func.func @scale_shape(%a: tensor<64x64xf8E4M3FN>, %b: tensor<64x32xf8E4M3FN>, %s: tensor<2x32xi8>) {
+  // expected-error@+1 {{scale_b: expected 'tensor<32x2xi8>', found 'tensor<2x32xi8>'}}
+  %d = tile.dot_scaled %a, %b scale(%s) : tensor<64x64xf8E4M3FN>, tensor<64x32xf8E4M3FN> scale tensor<2x32xi8> -> tensor<64x32xf32>
+  return
+}
+
+// -----
+
+func.func @scaled_k(%a: tensor<64x48xf8E4M3FN>, %b: tensor<48x32xf8E4M3FN>, %s: tensor<64x1xi8>) {
+  // expected-error@+1 {{K: expected a multiple of 32, found 48}}
+  %d = tile.dot_scaled %a scale(%s), %b : tensor<64x48xf8E4M3FN> scale tensor<64x1xi8>, tensor<48x32xf8E4M3FN> -> tensor<64x32xf32>
+  return
+}
+
+// -----
+
+func.func @scaled_type(%a: tensor<64x32xf32>, %b: tensor<32x32xf8E4M3FN>, %s: tensor<64x1xi8>) {
+  // expected-error@+1 {{element type of a: expected a float of 8 or 16 bits, found 'f32'}}
+  %d = tile.dot_scaled %a scale(%s), %b : tensor<64x32xf32> scale tensor<64x1xi8>, tensor<32x32xf8E4M3FN> -> tensor<64x32xf32>
+  return
+}
+
+// -----
+
+func.func @scaled_inner(%a: tensor<64x32xbf16>, %b: tensor<64x32xbf16>, %s: tensor<64x1xi8>) {
+  // expected-error@+1 {{inner extents: expected equal, found a 64x32 and b 64x32}}
+  %d = tile.dot_scaled %a scale(%s), %b : tensor<64x32xbf16> scale tensor<64x1xi8>, tensor<64x32xbf16> -> tensor<64x32xf32>
+  return
+}
+
+// -----
+
+func.func @scaled_result(%a: tensor<64x32xbf16>, %b: tensor<32x32xbf16>, %s: tensor<64x1xi8>) {
+  // expected-error@+1 {{result: expected 'tensor<64x32xf32>', found 'tensor<64x32xbf16>'}}
+  %d = tile.dot_scaled %a scale(%s), %b : tensor<64x32xbf16> scale tensor<64x1xi8>, tensor<32x32xbf16> -> tensor<64x32xbf16>
   return
 }

@@ -73,6 +73,12 @@ func.func @pointers(%p: i64 {tile.pointer = f32}, %q: i64 {tile.pointer = f32}, 
   %most = tile.atomic max %i to %q[%i] mask(%mask : tensor<256xi1>) order(acq_rel) scope(sys) : tensor<256xi32>, tensor<256xi32> -> tensor<256xi32>
   // CHECK: tile.atomic cas %{{.*}} to %{{.*}}[%{{.*}}] compare(%{{.*}} : i32) : i32, i64 -> i32
   %won = tile.atomic cas %n to %q[%at] compare(%pid : i32) : i32, i64 -> i32
+  // CHECK: %[[SUMS:.*]] = tile.workspace %{{.*}} of f32
+  %sums = tile.workspace %at of f32
+  // CHECK: %[[COUNTERS:.*]] = tile.workspace %{{.*}} zero of i32
+  %counters = tile.workspace %at zero of i32
+  // CHECK: tile.last_arrival %[[COUNTERS]][%{{.*}}] of %{{.*}}
+  %last = tile.last_arrival %counters[%pid] of %n
   // CHECK: tile.scan mul %{{.*}} dim(0) reverse : tensor<256xf32>
   %products = tile.scan mul %x dim(0) reverse : tensor<256xf32>
   return
@@ -99,5 +105,14 @@ func.func @boxes(%Q: !tile.desc<1x128x1x64xbf16>, %i: i32) attributes {tile.kern
   %s = tile.to_shared %q : tensor<64x64xbf16>
   // CHECK: tile.dot %{{.*}}, %[[S]]
   %d = tile.dot %q, %s : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @scaled
+func.func @scaled(%a: tensor<128x64xf8E4M3FN>, %sa: tensor<128x2xi8>, %b: tensor<64x32xbf16>, %sb: tensor<32x2xi8>, %c: tensor<128x32xf32>) {
+  // CHECK: tile.dot_scaled %{{.*}} scale(%{{.*}}), %{{.*}} scale(%{{.*}}) acc(%{{.*}}) : tensor<128x64xf8E4M3FN> scale tensor<128x2xi8>, tensor<64x32xbf16> scale tensor<32x2xi8> -> tensor<128x32xf32>
+  %d = tile.dot_scaled %a scale(%sa), %b scale(%sb) acc(%c) : tensor<128x64xf8E4M3FN> scale tensor<128x2xi8>, tensor<64x32xbf16> scale tensor<32x2xi8> -> tensor<128x32xf32>
+  // CHECK: tile.dot_scaled %{{.*}}, %{{.*}} scale(%{{.*}}) fast : tensor<128x64xf8E4M3FN>, tensor<64x32xbf16> scale tensor<32x2xi8> -> tensor<128x32xf32>
+  %e = tile.dot_scaled %a, %b scale(%sb) fast : tensor<128x64xf8E4M3FN>, tensor<64x32xbf16> scale tensor<32x2xi8> -> tensor<128x32xf32>
   return
 }

@@ -2,8 +2,8 @@
 
 !tile = !nv.memdesc<64x128xbf16, #nv.smem<swizzle = 128>>
 
-// The map of a descriptor: boxes as wide as the swizzle, innermost first, unit dimensions put back. As the rest of each row is a copy of
-// its own, L2 fetches no more than that width. Parameters follow the arguments one by one; the launch comes from the kernel's attributes.
+// The map of a descriptor: boxes as wide as the swizzle, innermost first, unit dimensions put back. L2 fetches 128 bytes at
+// a time. Parameters follow the arguments one by one; the launch comes from the kernel's attributes.
 // CHECK-LABEL: func.func @kernel(
 // CHECK-SAME: nv.tensor_map = {argument = 0 : i64, box = [64, 1, 64, 1], element = "bf16", fill = "zero", interleave = "none", kind = "tensor_map", l2_promotion = 128 : i64, swizzle = 128 : i64}
 // CHECK-SAME: tileloom.recipe = {

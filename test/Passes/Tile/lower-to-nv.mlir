@@ -42,16 +42,37 @@ func.func @scan(%x: tensor<64xf32>) -> tensor<64xf32> {
 
 // An arrival comes after all that the threads did, and what follows the last one after all arrivals. The last leaves the counter at zero.
 // CHECK-LABEL: func.func @arrival
+// CHECK-SAME: %{{.*}}: i64, %{{.*}}: i32, %[[COUNT:.*]]: i32
+// CHECK-NOT: nv.bulk.wait
 // CHECK: nv.named_barrier
 // CHECK-NEXT: nv.memory_fence gpu
 // CHECK-NEXT: %[[BEFORE:.*]] = nv.global_atomic add
 // CHECK-NEXT: nv.memory_fence gpu
 // CHECK-NEXT: nv.named_barrier
-// CHECK: %[[LAST:.*]] = arith.cmpi eq, %[[BEFORE]], %c3
+// CHECK: %[[OTHERS:.*]] = arith.subi %[[COUNT]], %c1
+// CHECK: %[[LAST:.*]] = arith.cmpi eq, %[[BEFORE]], %[[OTHERS]]
 // CHECK: scf.if %[[LAST]] {
 // CHECK-NEXT: nv.global_store %c0
 // CHECK: return %[[LAST]]
-func.func @arrival(%p: i64, %i: i32) -> i1 {
-  %last = tile.last_arrival %p[%i] of 4
+func.func @arrival(%p: i64, %i: i32, %count: i32) -> i1 {
+  %last = tile.last_arrival %p[%i] of %count
   return %last : i1
+}
+
+// What the store engine has under way arrives, too; what is stored afterwards is not waited for.
+// CHECK-LABEL: func.func @stored_before
+// CHECK: warp.store
+// CHECK: nv.bulk.wait 0
+// CHECK-NEXT: nv.named_barrier
+// CHECK-NOT: nv.bulk.wait
+// CHECK: warp.store
+func.func @stored_before(%C: !tile.desc<64x64xf32>, %x: tensor<64x64xf32>, %p: i64, %i: i32, %n: i32) {
+  %b = warp.buffer : !warp.buffer<2 x [64x64xf32]>
+  %staged = warp.ring released %b : !warp.buffer<2 x [64x64xf32]>
+  warp.store %x to %C[%i, %i] through %staged : tensor<64x64xf32>, !tile.desc<64x64xf32>
+  %last = tile.last_arrival %p[%i] of %n
+  scf.if %last {
+    warp.store %x to %C[%i, %n] through %staged : tensor<64x64xf32>, !tile.desc<64x64xf32>
+  }
+  return
 }

@@ -27,7 +27,7 @@ func.func @product(%A: !tile.desc<128x64xbf16>, %B: !tile.desc<64x64xbf16>, %C: 
     // CHECK: scf.yield
     // CHECK: %[[R:.*]] = tile.load
     // CHECK: nv.store_partial %[[OWN]] to %{{.*}} : tensor<128x64xf32>
-    // CHECK: %[[LAST:.*]] = tile.last_arrival %[[COUNTERS]][%{{.*}}] of 3
+    // CHECK: %[[LAST:.*]] = tile.last_arrival %[[COUNTERS]][%{{.*}}] of %{{.*}} {tile.by_rows}
     // CHECK: scf.if %[[LAST]] {
     // CHECK: %[[ALL:.*]] = nv.sum_partials %{{.*}} like %[[OWN]] count 3 stride 32768 : tensor<128x64xf32>
     // CHECK: arith.truncf %[[ALL]]

@@ -15,6 +15,7 @@
 // CHECK-NOT: tcgen05.mma
 // CHECK: tcgen05.commit.cta_group::1.mbarrier::arrive::one
 // CHECK: tcgen05.dealloc.cta_group::1.sync.aligned.b32
+// REPORT: tcgen05.f16  m128n256k16  bf16  bf16  f32  shared
 // REPORT-NOT: C75
 // REPORT-NOT: C76
 // HOPPER: error: 'warp.buffer' op needs tensor memory, which target 'sm_90a' does not have

@@ -4,6 +4,8 @@
 // REQUIRES: ptxas
 // RUN: kernel-opt %s --target=sm_100a --emit=ptx --werror-ptxas -o %t.ptx
 // RUN: FileCheck %s < %t.ptx
+// RUN: kernel-opt %s --target=sm_103a --emit=ptx --werror-ptxas -o %t.103.ptx
+// RUN: FileCheck %s < %t.103.ptx
 //
 // CHECK: tcgen05.ld.sync.aligned.16x256b.x8.b32
 // CHECK: tcgen05.wait::ld.sync.aligned

@@ -5,6 +5,8 @@
 // REQUIRES: ptxas
 // RUN: kernel-opt %s --target=sm_100a --emit=ptx --werror-ptxas -o %t.ptx
 // RUN: FileCheck %s < %t.ptx
+// RUN: kernel-opt %s --target=sm_103a --emit=ptx --werror-ptxas -o %t.103.ptx
+// RUN: FileCheck %s < %t.103.ptx
 // RUN: kernel-opt %s --target=sm_100a --emit=recipe -o - | FileCheck %s --check-prefix=RECIPE
 //
 // CHECK-COUNT-8: tcgen05.cp.cta_group::1.32x128b.warpx4

@@ -89,7 +89,6 @@ TEST_F(CaptureTest, CapturedLaunchHasItsGraphsWorkspace) {
   set("capture=9,graph=1");
   std::string captured = launch(9);
   EXPECT_NE(captured, eager);
-  EXPECT_EQ(count(calls, "cuGraphRetainUserObject 0x5001 1 1"), 1);
   EXPECT_EQ(launch(9), captured);
   set("graph=2");
   std::string other = launch(9);
@@ -99,14 +98,44 @@ TEST_F(CaptureTest, CapturedLaunchHasItsGraphsWorkspace) {
   EXPECT_EQ(launch(9), eager);
 }
 
-TEST_F(CaptureTest, WorkspaceComesBackWithItsGraph) {
-  set("capture=9,graph=1");
-  std::string captured = launch(9);
+TEST_F(CaptureTest, WorkspacesStayWhenTheirGraphsAreGone) {
+  // Each capture has one of its own, and none is freed before the kernel is released.
+  std::vector<std::string> seen{launch(9)};
+  for (int graph = 1; graph <= 20; ++graph) {
+    set(("capture=9,graph=" + std::to_string(graph)).c_str());
+    std::string own = launch(9);
+    EXPECT_EQ(llvm::count(seen, own), 0);
+    EXPECT_EQ(count(calls, "cuMemAlloc"), 1);
+    EXPECT_EQ(count(calls, "cuGraphRetainUserObject"), 0); // which would slow down each replay
+    EXPECT_EQ(launch(9), own);
+    EXPECT_EQ(count(calls, "cuMemAlloc"), 0);
+    function<void(long)>("fakeCudaDestroyGraph")(graph);
+    seen.push_back(own);
+  }
+  set("capture=0");
+  EXPECT_EQ(launch(9), seen.front());
+  k.release();
+  calls = log();
+  EXPECT_EQ(count(calls, "cuMemFree"), 21);
+}
+
+TEST_F(CaptureTest, BeyondALimitWorkspacesComeBackWithTheirGraphs) {
+  Kernel large = kernel(tensorA, R"({"kind": "workspace", "bytes": 40000000})", gridOne);
+  auto launchLarge = [&](int graph) {
+    set(("capture=9,graph=" + std::to_string(graph)).c_str());
+    EXPECT_EQ(text(large.launch(given, stream(9))), "");
+    calls = log();
+    return line(calls, "parameter 0");
+  };
+  std::string first = launchLarge(1);
+  EXPECT_EQ(count(calls, "cuGraphRetainUserObject"), 0);
+  std::string second = launchLarge(2);
+  EXPECT_EQ(count(calls, "cuGraphRetainUserObject 0x5002 1 1"), 1);
   function<void(long)>("fakeCudaDestroyGraph")(1);
-  set("graph=2");
-  EXPECT_EQ(launch(9), captured);
+  function<void(long)>("fakeCudaDestroyGraph")(2);
+  EXPECT_EQ(launchLarge(3), second);
   EXPECT_EQ(count(calls, "cuMemAlloc"), 0);
-  EXPECT_EQ(count(calls, "cuGraphRetainUserObject 0x5002"), 1);
+  EXPECT_EQ(count(calls, "cuGraphRetainUserObject 0x5003"), 1);
 }
 
 TEST_F(CaptureTest, WorkspaceGrowsWithTheArguments) {
@@ -144,7 +173,7 @@ TEST_F(CaptureTest, WorkspaceTooLarge) {
 TEST_F(CaptureTest, GraphOutlivesKernel) {
   set("capture=9,graph=3");
   {
-    Kernel other = kernel(tensorA, R"({"kind": "workspace", "bytes": 64})", gridOne);
+    Kernel other = kernel(tensorA, R"({"kind": "workspace", "bytes": 80000000})", gridOne);
     EXPECT_EQ(text(other.launch(given, stream(9))), "");
     other.release();
   }

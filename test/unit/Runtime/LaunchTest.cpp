@@ -68,6 +68,13 @@ TEST_F(LaunchTest, LargeClustersAreAllowedFirst) {
   EXPECT_EQ(line(log(), "cuFuncSetAttribute"), "cuFuncSetAttribute 14 1");
 }
 
+TEST_F(LaunchTest, NoMoreClustersThanRunAtOnce) {
+  set("clusters=30");
+  Kernel k = kernel(tensorA, "", R"("grid": {"persistent": true, "tiles": [1000]}, "cluster": [4, 1, 1])");
+  EXPECT_EQ(text(k.launch(given, nullptr)), "");
+  EXPECT_EQ(line(log(), "cuLaunchKernelEx"), "cuLaunchKernelEx grid=120x1x1 block=128x1x1 shared=0 stream=(nil) cluster=4x1x1");
+}
+
 TEST_F(LaunchTest, LoadedOnceEncodedOnce) {
   Kernel k = kernel(tensorA, mapA, gridOne);
   for (int i = 0; i < 3; ++i)

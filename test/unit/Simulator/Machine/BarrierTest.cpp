@@ -111,6 +111,21 @@ TEST(Mbarrier, LappedWaiter) {
   EXPECT_TRUE(o.has("barrier-lapped")) << o.text();
 }
 
+TEST(Mbarrier, OtherParitiesCountByTheirLowestBit) {
+  // -1 waits for the phase of parity 1, which is over before the first; strict says so, and the run is the same.
+  std::string body = "setp.ne.s32 %p9, %t, 0; @%p9 bra I; mbarrier.init.shared::cta.b64 [smem], 1;\nI: bar.sync 0;\n"
+                     "W: mbarrier.try_wait.parity.shared.b64 %p1, [smem], -1; @!%p1 bra W;\n"
+                     "@!%p9 mbarrier.arrive.shared.b64 %rd5, [smem];\n"
+                     "V: mbarrier.try_wait.parity.shared.b64 %p1, [smem], 2; @!%p1 bra V;\n";
+  KernelSetup s = block(32);
+  EXPECT_TRUE(run(body, s).found.empty());
+  s.options.checks = CheckAll | CheckStrict;
+  Outcome o = run(body, s);
+  EXPECT_TRUE(o.has("mbarrier")) << o.text();
+  EXPECT_NE(o.text().find("phase parity is 4294967295, needs 0 or 1"), std::string::npos);
+  EXPECT_FALSE(o.has("deadlock") || o.has("race")) << o.text();
+}
+
 TEST(Cluster, DistributedSharedMemory) {
   KernelSetup s;
   s.grid = s.cluster = {4, 1, 1};

@@ -88,7 +88,7 @@ TEST(Wgmma, Mistakes) {
 
 struct TensorOptions {
   std::string
-      proxy = "fence.proxy.async.shared::cta;\n",
+      proxy = "fence.proxy.async.shared::cta;\n", before,
       commit =
           "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [smem+7168];\n",
       wait = "W: mbarrier.try_wait.parity.shared.b64 %p2, [smem+7168], 0; @!%p2 bra W;\n",
@@ -102,7 +102,9 @@ static std::string tensor(const TensorOptions &o = {}) {
          "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [smem+7180], 32;\n"
          "A: @!%p9 mbarrier.init.shared::cta.b64 [smem+7168], 1;\n" +
          fill() + o.proxy +
-         "bar.sync 0; ld.shared.b32 %r30, [smem+7180]; @%p9 bra M; mov.b64 %rd10, 0x401000080040; "
+         "bar.sync 0; ld.shared.b32 %r30, [smem+7180];\n" +
+         o.before +
+         "@%p9 bra M; mov.b64 %rd10, 0x401000080040; "
          "mov.b64 %rd11, 0x401000080140;\n"
          "mov.b32 %r31, " +
          std::to_string(1 << 4 | 1 << 7 | 1 << 10 | 2 << 17 | 8 << 24) +
@@ -145,6 +147,17 @@ TEST(Tcgen05, Mistakes) {
   EXPECT_TRUE(
       run("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [smem], 48;", warpgroup())
           .has("tensor-alloc"));
+}
+
+TEST(Tcgen05, AStoreElsewhereNeedsNoWaitBeforeAProduct) {
+  auto stored = [](const std::string &column) {
+    TensorOptions o;
+    o.before = "mov.b32 %r40, 0; tcgen05.st.sync.aligned.32x32b.x1.b32 [%r30+" + column + "], {%r40};\n";
+    o.after += "tcgen05.wait::st.sync.aligned;\n";
+    return run(tensor(o), warpgroup());
+  };
+  EXPECT_TRUE(stored("20").found.empty()) << stored("20").text();
+  EXPECT_TRUE(stored("8").has("missing-tcgen05-wait"));
 }
 
 TEST(Tcgen05, StoreLoadShapes) {

@@ -1,0 +1,82 @@
+//===- RegisterNeeds.cpp - Whether the sums of a program have room ------------------------===//
+//
+// Sums and operands that the registers of a thread (or tensor memory) hold at once.
+//
+//===--------------------------------------------------------------------------------------===//
+
+#include "RegisterNeeds.h"
+
+#include "tileloom/Schedule/Engines.h"
+#include "tileloom/Schedule/Limits.h"
+#include "tileloom/Schedule/Traffic.h"
+
+#include "dialects/Tile/Tile.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+
+namespace tileloom::schedule {
+
+std::string refusedRegisters(func::FuncOp kernel, const Machine &machine, int64_t replicas, bool takesTurns) {
+  std::string reason;
+  auto rows = [&](double whole) { return takesTurns ? whole : whole / replicas; };
+  double held = 0, columns = 0, widest = 0;
+  bool computes = false;
+  kernel.walk([&](tile::DotOp dot) {
+    auto sum = cast<RankedTensorType>(dot.getType());
+    double own = rows(sum.getDimSize(0)) * sum.getDimSize(1) / 128;
+    held += own;
+    widest = std::max(widest, own);
+    columns += sum.getDimSize(1);
+    Value a = dot.getA();
+    if (auto trans = a.getDefiningOp<tile::TransOp>())
+      a = trans.getSource();
+    if (!a.getDefiningOp<tile::LoadOp>()) {
+      auto type = cast<RankedTensorType>(a.getType());
+      double bits = type.getElementTypeBitWidth();
+      // Three warpgroups await each product, so most of what is made of a sum takes its place.
+      computes = true;
+      held += rows(type.getDimSize(0)) * type.getDimSize(1) * bits / 32 / 128 /
+              (replicas > 2 ? 2 : 1);
+      columns += type.getDimSize(1) * bits / 32;
+    }
+    double least = machine.tensorMemory ? 128 : 64;
+    if (rows(sum.getDimSize(0)) < least || (machine.tensorMemory && sum.getDimSize(0) > 128))
+      reason = "rows of a product: " + llvm::utostr(uint64_t(sum.getDimSize(0)));
+  });
+  // What a sum meets after its loop is in registers beside it.
+  kernel.walk([&](tile::LoadOp load) {
+    bool operand = llvm::any_of(
+        load->getUsers(), [](Operation *user) { return isa<tile::DotOp, tile::TransOp>(user); });
+    if (!isStreamed(load) && !operand)
+      held += rows(load.getType().getDimSize(0)) * bytesOf(load.getType()) /
+              load.getType().getDimSize(0) / 4 / 128;
+  });
+  if (machine.tensorMemory) {
+    if (columns > tensorMemoryColumns)
+      reason = "tensor memory: " + llvm::utostr(uint64_t(columns)) + " columns needed";
+  } else {
+    // The registers of an SM, shared by the warpgroups with products, less addresses and the
+    // like.
+    int64_t there = wideRegisters(replicas) - (replicas > 2 ? 28 : machine.otherRegisters);
+    // Operands made of sums take moves where registers are scarce (D 128: 144 keys, 172 registers,
+    // take no longer for each than 128; 160 keys, 184, 4 % longer, 176 keys, 196, 15 %; in 8 bits 192 keys, 184, 2 % shorter
+    // full, 4 % longer causal).
+    if (computes && replicas < 3)
+      there = std::min<int64_t>(there, 180);
+    // In turns (128 rows) ptxas serialised the products of one sum of 224 registers and spilled
+    // beside 208 where a bias is added; of three warpgroups it refused 104 (C7602: at a launch of 512 threads each has 128).
+    int64_t together = replicas > 2 ? 96 : takesTurns ? 192 : 208;
+    if (widest > together)
+      reason = "registers: " + llvm::utostr(uint64_t(widest)) + " a thread for one sum, " +
+                      llvm::utostr(together) + " there";
+    if (held > there)
+      reason = "registers: " + llvm::utostr(uint64_t(held)) +
+                      " a thread for sums and operands, " + llvm::utostr(there) + " there";
+  }
+  return reason;
+}
+
+} // namespace tileloom::schedule
