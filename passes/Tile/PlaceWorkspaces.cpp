@@ -38,10 +38,10 @@ LogicalResult place(WorkspaceOp op) {
   Builder builder(op.getContext());
   NamedAttrList attributes;
   attributes.set(pointerAttrName, op.getElementAttr());
-  attributes.set(workspaceAttrName, bytes);
+  attributes.set(nv::workspaceAttrName, bytes);
   attributes.set(divisibilityAttrName, builder.getI32IntegerAttr(256));
   if (!op.getZero())
-    attributes.set(unsetAttrName, builder.getUnitAttr());
+    attributes.set(nv::unsetAttrName, builder.getUnitAttr());
   unsigned index = kernel.getNumArguments();
   if (failed(kernel.insertArgument(index, builder.getI64Type(), attributes.getDictionary(op.getContext()), op.getLoc())))
     return failure();
