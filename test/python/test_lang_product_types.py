@@ -1,4 +1,4 @@
-"""Products by the types of their elements and sums, in the simulator, against NumPy in fp64: block scales, integers, sums in half precision,
+"""Products by the types of their elements and sums, in the simulator, against NumPy in fp64: integers, sums in half precision,
 operands of 8 bits in either order."""
 
 import ml_dtypes
@@ -10,67 +10,6 @@ from dsl import refused
 from test_lang_products import TARGETS, close
 
 BF16, E4M3 = ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn
-
-
-# Block scales -----------------------------------------------------------------------------------
-
-@tl.jit
-def scaled(a, sa, b, sb, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, FA: tl.constexpr, FB: tl.constexpr, PA: tl.constexpr,
-           PB: tl.constexpr):
-    rows, columns, groups = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K // 32)
-    x = tl.load(a + rows[:, None] * (K // PA) + tl.arange(0, K // PA)[None, :])
-    w = tl.load(b + columns[None, :] * (K // PB) + tl.arange(0, K // PB)[:, None])
-    y = tl.dot_scaled(x, tl.load(sa + rows[:, None] * (K // 32) + groups[None, :]), FA, w,
-                      tl.load(sb + columns[:, None] * (K // 32) + groups[None, :]), FB)
-    tl.store(c + rows[:, None] * N + columns[None, :], y)
-
-
-E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6])
-
-
-def operand(rng, rows, k, format):
-    """The stored array, its values, how many of them lie in a byte."""
-    if format == "e2m1":
-        codes = rng.integers(0, 16, (rows, k))
-        return (codes[:, ::2] | codes[:, 1::2] << 4).astype(np.uint8), E2M1[codes], 2
-    dtype = {"e4m3": E4M3, "e5m2": ml_dtypes.float8_e5m2, "bf16": BF16}[format]
-    x = rng.standard_normal((rows, k)).astype(dtype)
-    return x, x.astype(np.float64), 1
-
-
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("fa, fb", [("e4m3", "e4m3"), ("e5m2", "e2m1"), ("e2m1", "e2m1"), ("bf16", "e4m3")])
-def test_block_scales(target, fa, fb):
-    rng = np.random.default_rng(3)
-    m, n, k = 64, 32, 128
-    (a, x, pa), (b, y, pb) = operand(rng, m, k, fa), operand(rng, n, k, fb)
-    sa, sb = rng.integers(120, 134, (m, k // 32)).astype(np.uint8), rng.integers(120, 134, (n, k // 32)).astype(np.uint8)
-    c = np.full((m, n), np.nan, np.float32)
-    scaled[(1,)](a, sa, b, sb, c, M=m, N=n, K=k, FA=fa, FB=fb, PA=pa, PB=pb, target=target)
-    wanted = (x * np.repeat(2.0 ** (sa.astype(int) - 127), 32, 1)) @ (y * np.repeat(2.0 ** (sb.astype(int) - 127), 32, 1)).T
-    assert close(c, wanted, 1e-5), "products of such values are exact in fp32"
-
-
-@tl.jit
-def wrong_scale(x, s):
-    at = tl.arange(0, 64)
-    v = tl.load(x + at[:, None] * 64 + at[None, :])
-    tl.dot_scaled(v, tl.load(s + at[:, None] * 64 + at[None, :]), "e4m3", v, None, "e4m3")
-
-
-def test_wrong_scale():
-    refused(wrong_scale, "tl.dot_scaled: lhs_scale is uint8[64, 64]; needed uint8[64, 2]: one for 32 values along K = 64", "tl.dot_scaled(",
-            {"x": "*fp8e4nv", "s": "*u8"})
-
-
-@tl.jit
-def wrong_format(x):
-    v = tl.load(x + tl.arange(0, 64)[:, None] * 64 + tl.arange(0, 64)[None, :])
-    tl.dot_scaled(v, None, "e4m3", v, None, "e3m2")
-
-
-def test_wrong_format():
-    refused(wrong_format, "tl.dot_scaled: rhs_format is 'e3m2'; needed one of e4m3, e5m2, bf16, fp16, e2m1", "tl.dot_scaled(", {"x": "*fp8e4nv"})
 
 
 @tl.jit

@@ -6,7 +6,9 @@ import pytest
 
 import tileloom as tl
 from dsl import refused
-from test_lang_products import BF16, E4M3, TARGETS, close
+from test_lang_products import TARGETS, close
+
+BF16, E4M3 = ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn
 
 
 @tl.jit
