@@ -16,7 +16,6 @@ import functools
 import json
 import math
 import os
-import re
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -24,13 +23,8 @@ if "TILELOOM_INSTALLED" not in os.environ:
     sys.path.insert(0, os.path.join(ROOT, "python"))
 sys.path.insert(0, os.path.join(ROOT, "bench"))
 
-LENGTHS = ((16, 1024), (8, 2048), (4, 4096), (2, 8192), (1, 16384))
-DENSE = [(b, s, h, h, d) for d, h in ((128, 16), (64, 32), (256, 8)) for b, s in LENGTHS] + [(2, 8192, 32, 8, 128)]
-DECODE = [(b, t, h, 8, 128) for h in (64, 32) for b in (32, 64, 128) for t in (4096, 8192)]
-SEARCH = [(4, 4096, 16, 128), (16, 1024, 16, 128), (4, 4096, 32, 64), (4, 4096, 16, 96), (4, 4096, 8, 256)]
-FEW = [(b, t, h, 8, 128) for h in (64, 32) for b in (1, 4, 8, 16) for t in (4096, 8192, 32768)] + [(8, 16384, 32, 8, 128), (1, 131072, 32, 8, 128)]
-SHORT = [(1, s, t, h, g, 128) for s in (1, 4, 16, 64) for t, h, g in ((8192, 64, 8), (32768, 32, 8), (8192, 16, 16))]
-SECTIONS = ("dense", "arguments", "fp8", "varlen", "decode", "few", "short", "latent", "unequal", "search")
+from attention_shapes import SECTIONS  # noqa: E402
+from plot import lengths as plot_lengths  # noqa: E402
 
 
 def make_bench(options):
@@ -360,36 +354,6 @@ def make_bench(options):
     return Bench
 
 
-def plot(rows, path):
-    """TFLOP/s against length for each head dimension; says so if there is no matplotlib."""
-    try:
-        import matplotlib
-    except ImportError:
-        print(f"no matplotlib here: bench/attention.py --from FILE --plot {path} makes the plot elsewhere")
-        return
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-    lines = {}
-    for row in rows:
-        found = re.fullmatch(r"B\d+ S(\d+) H(\d+)/\2 D(\d+) (\w+)", row["shape"])
-        if row["work"] == "attention_bf16" and found and not row.get("schedule"):
-            lines.setdefault((int(found[3]), found[4]), {}).setdefault(row["impl"], {})[int(found[1])] = row["tflops"]
-    if not lines:
-        print("no rows of attention_bf16 to plot")
-        return
-    panels = sorted(lines)
-    figure, axes = pyplot.subplots(1, len(panels), figsize=(3.4 * len(panels), 3.4), squeeze=False, sharey=True)
-    for axis, panel in zip(axes[0], panels):
-        for impl, points in sorted(lines[panel].items()):
-            axis.plot(sorted(points), [points[length] for length in sorted(points)], marker="o", label=impl)
-        axis.set(xscale="log", title=f"D {panel[0]} {panel[1]}", xlabel="length")
-        axis.grid(alpha=0.3)
-    axes[0][0].set_ylabel("TFLOP/s")
-    axes[0][0].legend()
-    figure.tight_layout()
-    figure.savefig(path, dpi=120)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default=",".join(SECTIONS))
@@ -408,26 +372,21 @@ def main():
         parser.error("--resume: needed --json FILE beside it")
     if options.source:
         with open(options.source) as file:
-            plot(json.load(file)["rows"], options.plot)
+            plot_lengths(json.load(file)["rows"], options.plot)
         return 0
     import torch
     torch.manual_seed(0)
     bench = make_bench(options)(options.repeats)
     if options.resume:
         bench.resume(options.json)
-    work = {"dense": [(*s, c) for s in DENSE for c in (False, True)], "arguments": [(4, 4096, 16, 128)],
-            "fp8": [(b, s, 16, 128, c) for b, s in LENGTHS for c in (False, True)],
-            "varlen": [(kind, 16384, 16, g, 128, c) for kind, g in (("equal", 16), ("mixed", 16)) for c in (False, True)],
-            "decode": DECODE, "few": FEW, "short": SHORT, "latent": [(64, 4096, 128), (128, 8192, 128), (1, 65536, 128)],
-            "unequal": [([32768, 16384] + [512] * 14, 64, 8, 128)], "search": [(*s, c) for s in SEARCH for c in (False, True)]}
     failures = 0
     for name in sections:
-        failures += bench.run(name, getattr(bench, name), work[name], options.shapes)
+        failures += bench.run(name, getattr(bench, name), SECTIONS[name], options.shapes)
         if options.json:
             bench.write(options.json, "attention.py")
     bench.summary()
     if options.plot:
-        plot(bench.rows, options.plot)
+        plot_lengths(bench.rows, options.plot)
     return 1 if failures else 0
 
 

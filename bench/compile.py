@@ -24,6 +24,7 @@ if "TILELOOM_INSTALLED" not in os.environ:
     os.environ.setdefault("TILELOOM_LIBRARY", os.path.join(os.environ.get("TILELOOM_BUILD", os.path.join(ROOT, "build")), "lib", "libtileloom.so"))
 
 import numpy as np  # noqa: E402
+from records import processor  # noqa: E402
 from tileloom import compiler, kernels  # noqa: E402
 from tileloom.dispatch import function  # noqa: E402
 from tileloom.dispatch.launch import Variant  # noqa: E402
@@ -107,11 +108,6 @@ def programs(target, only):
         if only in f"by hand: {name}":
             with open(os.path.join(ROOT, "test", "programs", "warp", name + ".mlir")) as file:
                 yield f"by hand: {name}", file.read()
-
-
-def processor():
-    with open("/proc/cpuinfo") as file:
-        return next((line.split(":")[1].strip() for line in file if line.startswith("model name")), os.uname().machine)
 
 
 def main():

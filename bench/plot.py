@@ -9,6 +9,7 @@ peers / ours, by shape), PREFIX-roofline.png (share of the dense peak against ar
 
 import argparse
 import json
+import re
 import sys
 
 BANDWIDTH = 4.8  # TB/s of an H200
@@ -105,6 +106,36 @@ def plot(rows, searches, prefix):
     if searches:
         searched(pyplot, searches, f"{prefix}-search.png")
     return True
+
+
+def lengths(rows, path):
+    """TFLOP/s against length for each head dimension; says so if there is no matplotlib."""
+    try:
+        import matplotlib
+    except ImportError:
+        print(f"no matplotlib here: bench/attention.py --from FILE --plot {path} makes the plot elsewhere")
+        return
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+    lines = {}
+    for row in rows:
+        found = re.fullmatch(r"B\d+ S(\d+) H(\d+)/\2 D(\d+) (\w+)", row["shape"])
+        if row["work"] == "attention_bf16" and found and not row.get("schedule"):
+            lines.setdefault((int(found[3]), found[4]), {}).setdefault(row["impl"], {})[int(found[1])] = row["tflops"]
+    if not lines:
+        print("no rows of attention_bf16 to plot")
+        return
+    panels = sorted(lines)
+    figure, axes = pyplot.subplots(1, len(panels), figsize=(3.4 * len(panels), 3.4), squeeze=False, sharey=True)
+    for axis, panel in zip(axes[0], panels):
+        for impl, points in sorted(lines[panel].items()):
+            axis.plot(sorted(points), [points[length] for length in sorted(points)], marker="o", label=impl)
+        axis.set(xscale="log", title=f"D {panel[0]} {panel[1]}", xlabel="length")
+        axis.grid(alpha=0.3)
+    axes[0][0].set_ylabel("TFLOP/s")
+    axes[0][0].legend()
+    figure.tight_layout()
+    figure.savefig(path, dpi=120)
 
 
 def main():

@@ -4,6 +4,12 @@ import json
 import os
 
 
+def processor():
+    """The name of this machine's processor."""
+    with open("/proc/cpuinfo") as file:
+        return next((line.split(":")[1].strip() for line in file if line.startswith("model name")), os.uname().machine)
+
+
 def read(path, machine):
     """What `path` has, {} if there is no such file; refuses one of another machine."""
     if not os.path.exists(path):

@@ -21,6 +21,7 @@ if "TILELOOM_INSTALLED" not in os.environ:
     os.environ.setdefault("TILELOOM_LIBRARY", os.path.join(os.environ.get("TILELOOM_BUILD", os.path.join(ROOT, "build")), "lib", "libtileloom.so"))
 
 import numpy as np  # noqa: E402
+from records import processor  # noqa: E402
 from tileloom import compiler, sim  # noqa: E402
 
 LIMITS = {("gemm_bf16", "all"): 3.0, ("gemm_bf16", "none"): 0.5, ("attention_bf16", "all"): 6.0}  # seconds on two processors
@@ -77,11 +78,6 @@ def run(compiled, make, checks):
     seconds = time.perf_counter() - begin
     result.check()
     return seconds, float(np.linalg.norm(fp64(found) - wanted) / np.linalg.norm(wanted))
-
-
-def processor():
-    with open("/proc/cpuinfo") as file:
-        return next((line.split(":")[1].strip() for line in file if line.startswith("model name")), os.uname().machine)
 
 
 def main():
