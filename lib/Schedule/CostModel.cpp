@@ -175,6 +175,10 @@ private:
         return;
       auto type = cast<RankedTensorType>(store->getOperand(0).getType());
       double share = double(columnsOfPiece(type)) / type.getShape().back();
+      if (takesTurns && !machine.tensorMemory && type.getRank() > 1 && isPlainResult(store->getOperand(0))) {
+        int64_t rows = type.getDimSize(type.getRank() - 2);
+        share *= double(pieceRowsInTurn(rows, columnsOfPiece(type), type.getElementTypeBitWidth())) / rows;
+      }
       staging = std::max(staging, bytesOf(type) * share * buffers * (takesTurns ? replicas : 1));
     });
     fixed += staging;

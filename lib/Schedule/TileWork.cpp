@@ -9,6 +9,7 @@
 
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/CastInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -87,6 +88,13 @@ bool placesAreRead(tile::ForEachTileOp tiles) {
     read |= llvm::any_of(slice, llvm::IsaPred<tile::GatherOp>);
   });
   return read;
+}
+
+bool isPlainResult(Value stored) {
+  while (auto conversion = stored.getDefiningOp<CastOpInterface>())
+    stored = conversion->getOperand(0);
+  Operation *def = stored.getDefiningOp();
+  return def && !def->hasTrait<OpTrait::Elementwise>();
 }
 
 } // namespace tileloom::schedule

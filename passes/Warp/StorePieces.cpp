@@ -1,7 +1,8 @@
 //===- StorePieces.cpp - Results on their way out -----------------------------------------===//
 //
 // Results leave through shared memory in pieces of columns: one piece is written while the copy of
-// the one before is read.
+// the one before is read. Where tiles are taken in turn and nothing is computed before a piece is
+// written, pieces have 64 rows (Limits.h); else the hand-overs of twice as many would be waited for.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -13,6 +14,7 @@
 #include "passes/Warp/Products.h"
 #include "passes/Warp/Projection.h"
 #include "tileloom/Schedule/Limits.h"
+#include "tileloom/Schedule/TileWork.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -45,10 +47,19 @@ DenseSet<Operation *> tileloom::storesOfProducts(func::FuncOp function) {
   return result;
 }
 
+/// The dimension of a box that counts the rows of a tile with these rows; none if it is not the one before the columns, but for ones.
+static std::optional<size_t> rowDimension(ArrayRef<int64_t> box, int64_t rows) {
+  for (size_t at = box.size() - 1; at-- > 0;)
+    if (box[at] != 1)
+      return box[at] == rows ? std::optional(at) : std::nullopt;
+  return std::nullopt;
+}
+
 void tileloom::storeInPieces(func::FuncOp function, const DenseSet<Operation *> &fromProduct,
                              bool tensorMemory) {
   OpBuilder builder(function.getContext());
   auto schedule = function->getAttrOfType<tile::ScheduleAttr>(tile::scheduleAttrName);
+  bool inTurns = schedule && !tensorMemory && schedule.word("use") == StringRef("pingpong");
   int64_t buffers = schedule ? schedule.integer("buffers").value_or(1) : 1;
   DenseMap<Type, Value> rings; // of pieces
   SmallVector<Operation *> ops;
@@ -57,12 +68,12 @@ void tileloom::storeInPieces(func::FuncOp function, const DenseSet<Operation *> 
       ops.push_back(op);
   });
   for (Operation *store : ops) {
-    Value whole = store->getOperand(0), target = store->getOperand(1);
+    Value result = store->getOperand(0), target = store->getOperand(1);
     StoreReduceAttr reduce;
     if (auto combining = dyn_cast<tile::StoreReduceOp>(store))
       reduce = StoreReduceAttr::get(function.getContext(),
                                     static_cast<StoreReduce>(combining.getKind()));
-    auto type = cast<RankedTensorType>(whole.getType());
+    auto type = cast<RankedTensorType>(result.getType());
     auto desc = cast<tile::DescType>(target.getType());
     int64_t columns = type.getShape().back();
     // Only the layouts of sums are known to come apart by columns without an exchange.
@@ -70,6 +81,18 @@ void tileloom::storeInPieces(func::FuncOp function, const DenseSet<Operation *> 
         fromProduct.contains(store) ? pieceColumns(type, schedule, tensorMemory) : columns;
     SmallVector<int64_t> shape(type.getShape());
     shape.back() = piece;
+    SmallVector<int64_t> box(desc.getShape());
+    box.back() = piece;
+    std::optional<size_t> boxRow;
+    size_t rowAt = type.getRank() - 2;
+    int64_t rows = 1, pieceRows = 1;
+    if (inTurns && type.getRank() > 1 && fromProduct.contains(store) && schedule::isPlainResult(result))
+      boxRow = rowDimension(box, type.getDimSize(rowAt));
+    if (boxRow) {
+      rows = type.getDimSize(rowAt);
+      pieceRows = schedule::pieceRowsInTurn(rows, piece, type.getElementTypeBitWidth());
+      shape[rowAt] = box[*boxRow] = pieceRows;
+    }
     auto pieceType = RankedTensorType::get(shape, type.getElementType());
     Location loc = store->getLoc();
     Value &ring = rings[pieceType];
@@ -81,26 +104,32 @@ void tileloom::storeInPieces(func::FuncOp function, const DenseSet<Operation *> 
                             Scope::Cta);
     }
     builder.setInsertionPoint(store);
-    SmallVector<int64_t> box(desc.getShape());
-    box.back() = piece;
+    bool whole = pieceType == type;
     Value boxed = target;
-    if (piece != columns)
+    if (!whole)
       boxed = tile::ReboxOp::create(
           builder, loc, tile::DescType::get(function.getContext(), box, desc.getElementType()),
           boxed);
-    for (int64_t column = 0; column < columns; column += piece) {
-      SmallVector<Value> coordinates(store->getOperands().drop_front(2));
-      Value value = whole;
-      if (piece != columns) {
-        SmallVector<int64_t> offsets(type.getRank(), 0);
-        offsets.back() = column;
-        value = nv::ExtractOp::create(builder, loc, pieceType, value, offsets);
-        Value shift = arith::ConstantIntOp::create(builder, loc, column, 32);
-        coordinates.back() = arith::AddIOp::create(builder, loc, coordinates.back(), shift);
+    auto shifted = [&](Value coordinate, int64_t by) -> Value {
+      return arith::AddIOp::create(builder, loc, coordinate, arith::ConstantIntOp::create(builder, loc, by, 32));
+    };
+    for (int64_t column = 0; column < columns; column += piece)
+      for (int64_t row = 0; row < rows; row += pieceRows) {
+        SmallVector<Value> coordinates(store->getOperands().drop_front(2));
+        Value value = result;
+        if (!whole) {
+          SmallVector<int64_t> offsets(type.getRank(), 0);
+          offsets.back() = column;
+          if (boxRow)
+            offsets[rowAt] = row;
+          value = nv::ExtractOp::create(builder, loc, pieceType, value, offsets);
+          coordinates.back() = shifted(coordinates.back(), column);
+          if (row)
+            coordinates[*boxRow] = shifted(coordinates[*boxRow], row);
+        }
+        auto piecewise = StoreOp::create(builder, loc, value, boxed, coordinates, ring, reduce);
+        piecewise->setAttr(inAttrName, store->getAttr(inAttrName));
       }
-      auto piecewise = StoreOp::create(builder, loc, value, boxed, coordinates, ring, reduce);
-      piecewise->setAttr(inAttrName, store->getAttr(inAttrName));
-    }
     store->erase();
   }
 }

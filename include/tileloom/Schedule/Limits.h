@@ -79,6 +79,14 @@ inline int64_t pieceColumns(int64_t columns, int64_t bits, std::optional<int64_t
   return columns;
 }
 
+/// Rows of the pieces that a tile of `rows` leaves in where replicas take tiles in turn: 64, what one instruction of a warpgroup
+/// computes. Loads of the other replica queue behind a store for as long as it is large, but less than 4 KiB a piece takes longer to
+/// write than it saves (4096 x 32768 x 512, 128 x 160: two pieces of 8 KiB on the way 1.03, of 4 KiB 1, of 2 KiB 1.1).
+inline int64_t pieceRowsInTurn(int64_t rows, int64_t columns, int64_t bits) {
+  constexpr int64_t own = 64, leastBytes = 4096;
+  return rows % own == 0 && own * columns * bits / 8 >= leastBytes ? own : rows;
+}
+
 /// Registers that a launch gives to `groups` warpgroups, all together, by thread (nv-assign-warps).
 inline int64_t registersAtLaunch(int64_t groups) {
   return std::min(namedRegisters, registerPool / (128 * groups)) / 8 * 8 * groups;

@@ -1,4 +1,4 @@
-//===- TileWork.h - Whether all tiles have the same work -------------------------*- C++ -*-===//
+//===- TileWork.h - What the tiles of a kernel have to do -------------------------*- C++ -*-===//
 
 #ifndef TILELOOM_SCHEDULE_TILEWORK_H
 #define TILELOOM_SCHEDULE_TILEWORK_H
@@ -13,6 +13,9 @@ bool tilesDiffer(tile::ForEachTileOp tiles);
 
 /// Whether the place of a load comes from memory: neighbouring tiles may then load different ones.
 bool placesAreRead(tile::ForEachTileOp tiles);
+
+/// Whether what is stored is a sum, or a conversion of one: no work to do before it leaves.
+bool isPlainResult(mlir::Value stored);
 
 } // namespace tileloom::schedule
 

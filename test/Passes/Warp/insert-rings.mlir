@@ -302,6 +302,82 @@ func.func @schedule_fields(%A: !tile.desc<64x64xbf16>, %B: !tile.desc<64x64xbf16
 
 // -----
 
+// Sums of tiles that replicas take in turn leave in pieces of 64 rows, here through a box of one batch.
+// CHECK-LABEL: func.func @rows_in_turn
+// CHECK: warp.buffer per_replica : <2 x [64x32xbf16]>
+// CHECK: %[[ROW:.*]] = arith.muli
+// CHECK: %[[BOX:.*]] = tile.rebox %arg2 : !tile.desc<1x128x64xbf16> -> !tile.desc<1x64x32xbf16>
+// CHECK: nv.extract %{{.*}}[0, 0] : tensor<128x64xbf16> -> tensor<64x32xbf16>
+// CHECK: warp.store %{{.*}} to %[[BOX]][%{{.*}}, %[[ROW]], %{{.*}}] through
+// CHECK: nv.extract %{{.*}}[64, 0]
+// CHECK: %[[C64:.*]] = arith.constant 64 : i32
+// CHECK: %[[NEXT:.*]] = arith.addi %[[ROW]], %[[C64]]
+// CHECK: warp.store %{{.*}} to %[[BOX]][%{{.*}}, %[[NEXT]], %{{.*}}] through
+// CHECK: nv.extract %{{.*}}[0, 32]
+// CHECK: nv.extract %{{.*}}[64, 32]
+// CHECK: warp.store
+// CHECK-NOT: warp.store
+func.func @rows_in_turn(%A: !tile.desc<128x64xbf16>, %B: !tile.desc<64x64xbf16>, %D: !tile.desc<1x128x64xbf16>, %n: i32)
+    attributes {tile.kernel, tile.schedule = #tile.schedule<use = "pingpong", replicas = 2, buffers = 2, epilogue = 32>} {
+  %c0 = arith.constant 0 : i32
+  %c128 = arith.constant 128 : i32
+  %zero = arith.constant dense<0.0> : tensor<128x64xf32>
+  tile.for_each_tile (%i, %j) in (%n, %n) {
+    %row = arith.muli %i, %c128 : i32
+    %a = tile.load %A[%row, %c0] : !tile.desc<128x64xbf16> -> tensor<128x64xbf16>
+    %b = tile.load %B[%c0, %j] : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+    %d = tile.dot %a, %b acc(%zero) : tensor<128x64xbf16>, tensor<64x64xbf16> -> tensor<128x64xf32>
+    %c = arith.truncf %d : tensor<128x64xf32> to tensor<128x64xbf16>
+    tile.store %c to %D[%c0, %row, %j] : tensor<128x64xbf16>, !tile.desc<1x128x64xbf16>
+  }
+  return
+}
+
+// -----
+
+// Not where the sum is worked on before it leaves, ...
+// CHECK-LABEL: func.func @work_in_turn
+// CHECK: warp.buffer per_replica : <2 x [128x32xbf16]>
+// CHECK-COUNT-2: warp.store {{.*}} : tensor<128x32xbf16>
+// CHECK-NOT: warp.store
+func.func @work_in_turn(%A: !tile.desc<128x64xbf16>, %B: !tile.desc<64x64xbf16>, %D: !tile.desc<128x64xbf16>, %n: i32)
+    attributes {tile.kernel, tile.schedule = #tile.schedule<use = "pingpong", replicas = 2, buffers = 2, epilogue = 32>} {
+  %c0 = arith.constant 0 : i32
+  %zero = arith.constant dense<0.0> : tensor<128x64xf32>
+  tile.for_each_tile (%i, %j) in (%n, %n) {
+    %a = tile.load %A[%i, %c0] : !tile.desc<128x64xbf16> -> tensor<128x64xbf16>
+    %b = tile.load %B[%c0, %j] : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+    %d = tile.dot %a, %b acc(%zero) : tensor<128x64xbf16>, tensor<64x64xbf16> -> tensor<128x64xf32>
+    %e = math.exp2 %d : tensor<128x64xf32>
+    %c = arith.truncf %e : tensor<128x64xf32> to tensor<128x64xbf16>
+    tile.store %c to %D[%i, %j] : tensor<128x64xbf16>, !tile.desc<128x64xbf16>
+  }
+  return
+}
+
+// -----
+
+// ... and not where a piece would be less than 4 KiB.
+// CHECK-LABEL: func.func @narrow_in_turn
+// CHECK: warp.buffer per_replica : <2 x [128x16xbf16]>
+// CHECK-COUNT-4: warp.store {{.*}} : tensor<128x16xbf16>
+// CHECK-NOT: warp.store
+func.func @narrow_in_turn(%A: !tile.desc<128x64xbf16>, %B: !tile.desc<64x64xbf16>, %D: !tile.desc<128x64xbf16>, %n: i32)
+    attributes {tile.kernel, tile.schedule = #tile.schedule<use = "pingpong", replicas = 2, buffers = 2, epilogue = 16>} {
+  %c0 = arith.constant 0 : i32
+  %zero = arith.constant dense<0.0> : tensor<128x64xf32>
+  tile.for_each_tile (%i, %j) in (%n, %n) {
+    %a = tile.load %A[%i, %c0] : !tile.desc<128x64xbf16> -> tensor<128x64xbf16>
+    %b = tile.load %B[%c0, %j] : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+    %d = tile.dot %a, %b acc(%zero) : tensor<128x64xbf16>, tensor<64x64xbf16> -> tensor<128x64xf32>
+    %c = arith.truncf %d : tensor<128x64xf32> to tensor<128x64xbf16>
+    tile.store %c to %D[%i, %j] : tensor<128x64xbf16>, !tile.desc<128x64xbf16>
+  }
+  return
+}
+
+// -----
+
 // By columns it is the other operand.
 // CHECK-LABEL: func.func @keep_columns
 // CHECK: nv.tma.load %arg0[{{.*}}] to %{{.*}} cache(evict_first)
