@@ -123,6 +123,8 @@ int32_t predict(llvm::StringRef source, llvm::StringRef target, const char *sche
   prediction.raster = found.raster;
   prediction.keep = int64_t(found.keep);
   prediction.split = found.split;
+  prediction.cluster = found.cluster;
+  prediction.multicast = found.cluster == 1 ? 0 : found.multicast == "rows" ? 1 : 2;
   setReason(prediction, found.reason);
   return 0;
 }
