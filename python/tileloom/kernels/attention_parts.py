@@ -8,7 +8,7 @@ from .attention_blocks import both, part_of_blocks
 from .combine import combine
 from .decode_plan import choose_splits, keys_seen, most_parts
 from .online_softmax import attend, dense, descaled, finish, key_tiles, logarithm
-from .parts import hand_in, keys_of_tile, part, rows_together, space_for, write_together
+from .parts import hand_in, keys_of_tile, part, rows_together, space_for, two_slots, write_together
 from .sequences import gather_pages, load_pages, load_rows
 
 
@@ -175,7 +175,7 @@ def _tiles(page, rows, widest, bytes_of_key, step, launch):
         launch = {"BM": 64, **launch}
         wanted = keys_of_tile(bytes_of_key, step)
         if page is None:
-            launch = {"BN": wanted, **launch}
+            launch = {"BN": wanted, **two_slots(bytes_of_key, step, launch)}
     if page is None:
         return launch, load_rows
     keys = launch.get("BN", wanted)
