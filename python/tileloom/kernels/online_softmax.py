@@ -111,17 +111,19 @@ def attend(qt, k, v, places, READ: tl.constexpr, rows, tiles, band, scale, mods,
     blocks: None, or (list of blocks of keys, how many, list of blocks that the mask_mod of mods is not asked for, or None; keys of a block, whether all
     blocks are whole): tiles then is (how many tiles, any number), of these blocks.
     qv: tiles [rows, D] whose products with the columns of v from columns_of_v on are added to the scores; acc is of the columns from the first of these on.
-    top follows the scores only where they grow by more than 2^THRESHOLD: acc is scaled less often, and p is at most 2^THRESHOLD.
+    top follows the scores only where they grow by more than 2^THRESHOLD: acc is scaled less often, and p is at most 2^THRESHOLD. None: 8 where two
+    warpgroups share the rows, else 0.
     p in 8 bits is raised, so that more of it is a normal number: at most 2^8 with what the scores may have grown."""
-    raised: tl.constexpr = 8.0 - THRESHOLD if v.dtype.is_fp8() else 0.0
     BM: tl.constexpr = qt.shape[0]
+    SLACK: tl.constexpr = (8.0 if BM == 128 else 0.0) if THRESHOLD is None else THRESHOLD
+    raised: tl.constexpr = 8.0 - SLACK if v.dtype.is_fp8() else 0.0
     count, end = tiles
     acc = tl.zeros((BM, D), tl.float32)
     top = tl.full((BM,), -tl.inf, tl.float32)
     total = tl.zeros((BM,), tl.float32)
     ends = limits(rows, band)
     factor = scale if mods is None else score(0.0, scale, rows, rows, mods)[1]
-    slack = THRESHOLD / factor if THRESHOLD else None
+    slack = SLACK / factor if SLACK else None
     ahead = 0 if blocks is None else named(blocks, 0)  # of the next iteration: its copies wait for nothing then
     for j in tl.range(count):  # the last tile first: the end of the keys and the diagonal cut only those that come first
         if blocks is None:
@@ -139,7 +141,7 @@ def attend(qt, k, v, places, READ: tl.constexpr, rows, tiles, band, scale, mods,
         s, _ = score(s, scale, rows, columns, mods)
         s = masked(s, rows, columns, band, ends, mods, blocks, j, BN)
         most = tl.max(s, 1)
-        new = tl.where(most > top + slack, most, top) if THRESHOLD else tl.maximum(top, most)
+        new = tl.where(most > top + slack, most, top) if SLACK else tl.maximum(top, most)
         shift = tl.where(new == -tl.inf, 0.0, new)  # a row that has seen no key yet
         p = tl.exp2(s * factor - (shift * factor - raised)[:, None]) if raised else tl.exp2(s * factor - (shift * factor)[:, None])
         alpha = tl.exp2((top - shift) * factor)
