@@ -72,18 +72,18 @@ SmallVector<LinearForm> boundsOf(arith::SelectOp select) {
 void branch(arith::SelectOp select, ArrayRef<LinearForm> bounds) {
   OpBuilder builder(select);
   Location loc = select.getLoc();
-  Value whole, zero = constant(builder, loc, 0);
+  Value cuts, zero = constant(builder, loc, 0);
   for (const LinearForm &bound : bounds) {
-    Value holds = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge, materialise(builder, loc, bound), zero);
-    whole = whole ? arith::AndIOp::create(builder, loc, whole, holds).getResult() : holds;
+    Value below = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, materialise(builder, loc, bound), zero);
+    cuts = cuts ? arith::OrIOp::create(builder, loc, cuts, below).getResult() : below;
   }
-  auto choice = scf::IfOp::create(builder, loc, select->getResultTypes(), whole, /*withElseRegion=*/true);
+  auto choice = scf::IfOp::create(builder, loc, select->getResultTypes(), cuts, /*withElseRegion=*/true);
   select.getResult().replaceAllUsesWith(choice.getResult(0));
-  OpBuilder inside = choice.getThenBodyBuilder();
-  scf::YieldOp::create(inside, loc, select.getTrueValue());
+  OpBuilder whole = choice.getElseBodyBuilder();
+  scf::YieldOp::create(whole, loc, select.getTrueValue());
   // What only the select needs goes along: as values before the branch, the comparisons would be made in any case.
   SmallVector<Operation *> moved{select};
-  Block *cut = choice.elseBlock();
+  Block *cut = choice.thenBlock();
   for (size_t i = 0; i < moved.size(); ++i) {
     moved[i]->moveBefore(cut, cut->begin());
     for (Value operand : moved[i]->getOperands()) {

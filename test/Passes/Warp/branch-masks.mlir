@@ -12,13 +12,13 @@
 // CHECK: %[[X:.*]] = nv.global_load
 // CHECK-NOT: arith.cmpi slt
 // CHECK: %[[REST:.*]] = arith.addi %arg0, %c-32_i32
-// CHECK: %[[WHOLE:.*]] = arith.cmpi sge, %[[REST]], %c0_i32
-// CHECK: %[[Y:.*]] = scf.if %[[WHOLE]]
-// CHECK-NEXT: scf.yield %[[X]]
-// CHECK-NEXT: } else {
+// CHECK: %[[CUTS:.*]] = arith.cmpi slt, %[[REST]], %c0_i32
+// CHECK: %[[Y:.*]] = scf.if %[[CUTS]]
 // CHECK: %[[INSIDE:.*]] = arith.cmpi slt
 // CHECK-NEXT: %[[CUT:.*]] = arith.select %[[INSIDE]], %[[X]]
 // CHECK-NEXT: scf.yield %[[CUT]]
+// CHECK-NEXT: } else {
+// CHECK-NEXT: scf.yield %[[X]]
 // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[Y]])
 func.func @ragged(%columns: i32, %n: i32, %p: i64) {
   %c1 = arith.constant 1 : i32
@@ -108,6 +108,7 @@ func.func @elsewhere(%columns: i32, %n: i32, %p: i64) {
 // A chain that is no attention: the first block's mask under a branch.
 // CHAIN: nv.wgmma.wait {{.*}} pending(0)
 // CHAIN: scf.if
+// CHAIN: arith.select
 // CHAIN-NEXT: scf.yield
 // CHAIN-NEXT: } else {
-// CHAIN: arith.select
+// CHAIN-NEXT: scf.yield
