@@ -86,6 +86,15 @@ def rows_together(rows, splits, width, launch, always=False):
 
 
 def keys_of_tile(bytes_of_key, step):
-    """For few rows, whose bound is memory: fastest with 64 to 72 KB on the way to each processor (three slots); 192 KB were 3.5 % slower
-    (docs/notes/attention.md). step: keys that the tensor core takes at once."""
-    return max(32, min(128, (24 << 10) // bytes_of_key // step * step))
+    """Keys of a tile of few rows, whose bound is memory: 24 or 32 KB (docs/notes/attention.md). step: keys that the tensor core takes at once."""
+    tile = 32 << 10 if bytes_of_key >= 512 or step > 16 else 24 << 10
+    return max(32, min(128, tile // bytes_of_key // step * step))
+
+
+def two_slots(bytes_of_key, step, launch):
+    """The launch's options for such tiles of rows that lie one behind the other: with 64 KB on the way to each processor memory is up to 2 % faster than
+    with 96 (docs/notes/attention.md). Tiles of 8 bits are transposed on the way, and want a third slot, as pages do."""
+    own = launch.get("schedule")
+    if bytes_of_key < 512 or step > 16 or "BN" in launch or "num_stages" in launch or isinstance(own, str):
+        return launch
+    return {**launch, "schedule": {"stages": 2, **(own or {})}}

@@ -4,7 +4,7 @@ import tileloom as tl
 
 from . import arrays
 from .online_softmax import attend, descaled, finish, key_tiles, logarithm
-from .parts import hand_in, keys_of_tile, part, rows_together, space_for, write_together
+from .parts import hand_in, keys_of_tile, part, rows_together, space_for, two_slots, write_together
 from .sequences import load_rows, sequence, store_rows
 
 
@@ -65,7 +65,7 @@ def over_varlen_parts(q, k, v, out, lse, index, batch, steps, longest, most, giv
     if splits > 1 or longest * ROWS <= 64:
         launch = {"BM": 64, **launch}
     if longest * ROWS <= 64:
-        launch = {"BN": keys_of_tile(sum(given[-3:-1]) * size, 32 // size), **launch}
+        launch = {"BN": keys_of_tile(sum(given[-3:-1]) * size, 32 // size), **two_slots(sum(given[-3:-1]) * size, 32 // size, launch)}
     if splits > 1:
         arrays.require(launch["BM"] == 64, "attention_varlen", "BM", f"is {launch['BM']}", "64 with num_splits above 1")
     together = rows_together(longest * ROWS, splits, given[-2], launch, always=True)
