@@ -155,6 +155,15 @@ def WarpSplitMasks : Pass<"warp-split-masks"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def WarpBranchMasks : Pass<"warp-branch-masks"> {
+  let summary = "Branch around masks of a loop's first iteration where its tile is whole";
+  let description = [{
+    Before a loop that warp-pipeline-role has made, a select between a tile and a constant by comparisons of positions along one axis
+    with scalars is put under a scalar comparison.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def WarpStageRole : Pass<"warp-stage-role"> {
   let summary = "Order synchronous work by rows while a product is in flight";
   let description = [{

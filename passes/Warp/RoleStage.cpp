@@ -23,6 +23,7 @@ void tileloom::buildRoleStage(OpPassManager &pm) {
   pm.addPass(warp::createWarpSplitMasks());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addPass(warp::createWarpBranchMasks());
   pm.addPass(warp::createWarpTakeTurns());
   pm.addPass(warp::createWarpStageRole());
   pm.addPass(createCSEPass());

@@ -36,11 +36,16 @@ def test_rows_without_keys_and_sinks():
         check(found, batch(q, k[:, :130], v[:, :130], **options))
 
 
-def test_zero_is_exact():
-    """0 gives the bits of a running maximum, whatever the threshold of others."""
+@pytest.mark.parametrize("rows, threshold", [(128, 8), (192, 0), (64, 0)])
+def test_default_of_few_columns(rows, threshold):
+    """With 64 columns two warpgroups are lazy; one and three keep a running maximum."""
     q, k, v = growing(1, 256, 1, 64, seed=6)
-    exact = kernels.attention(q, k, v, rescale_threshold=0)
-    assert (exact[0].view(np.uint16) == kernels.attention(q, k, v)[0].view(np.uint16)).all()  # the default for 64 columns
+    given = kernels.attention(q, k, v, rescale_threshold=threshold, BM=rows, BN=64)
+    default = kernels.attention(q, k, v, BM=rows, BN=64)
+    other = kernels.attention(q, k, v, rescale_threshold=8 - threshold, BM=rows, BN=64)
+    assert (given[0].view(np.uint16) == default[0].view(np.uint16)).all()
+    assert (given[0].view(np.uint16) != other[0].view(np.uint16)).any()
+    check(default, batch(q, k, v))
 
 
 @pytest.mark.parametrize("value", [-1, 16, "lazy", float("nan"), True])

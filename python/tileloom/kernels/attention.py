@@ -61,7 +61,7 @@ def attention(q, k, v, out=None, *, causal=False, softmax_scale=None, window=Non
     pack_gqa         whether the heads of a group are rows of one tile; by default if there are few queries. With block_mask only where all heads have the
                      same lists
     rescale_threshold  sums are rescaled where a row's largest score has grown by more than this many powers of two since the last time; 0: by anything.
-                     By default 8 (in 8 bits 4, the most there) where E is above 64, where that is faster, else 0
+                     By default 8 (in 8 bits 4, the most there) where E is above 64 or, in 16 bits, two warpgroups share a tile, where that is faster, else 0
     deterministic    results are the same bits every time in any case
     launch: BM, BN, schedule, stream, target, and sm_margin: multiprocessors that are left to other kernels."""
     name = "attention"

@@ -58,13 +58,14 @@ def options(name, q, H, D, E, causal, softmax_scale, window, attention_chunk, so
     arrays.require(isinstance(mod_arguments, (tuple, list)), name, "mod_arguments", f"is of type {type(mod_arguments).__name__}", "a tuple")
     arrays.require(not mod_arguments or score_mod is not None or mask_mod is not None, name, "mod_arguments", "is given alone", "score_mod or mask_mod too")
     narrow = q.dtype.is_fp8()
+    by_tile = rescale_threshold is None and E <= 64 and not narrow  # sums of few columns are scaled without a vote: `attend` decides
     if rescale_threshold is None:
-        rescale_threshold = 0 if E <= 64 else 4 if narrow else 8  # sums of few columns are scaled without a vote
+        rescale_threshold = 0 if E <= 64 else 4 if narrow else 8
     most = 4 if narrow else 15  # 8 bits: what is left of 2^8, so that smaller p are normal numbers; 16 bits: of 65504
     arrays.require(_is_number(rescale_threshold) and 0 <= rescale_threshold <= most, name, "rescale_threshold", f"is {rescale_threshold!r}",
                    f"a number from 0 to {most} for {q.dtype}, or None")
     return (scale * math.log2(math.e), causal, left, right, attention_chunk, sinks, softcap, score_mod, mask_mod, tuple(mod_arguments),
-            width(min(D, WIDTHS[-1])), width(min(E, WIDTHS[-1])), float(rescale_threshold))
+            width(min(D, WIDTHS[-1])), width(min(E, WIDTHS[-1])), None if by_tile else float(rescale_threshold))
 
 
 def descales(name, q, given, batch, G):

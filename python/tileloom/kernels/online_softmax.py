@@ -113,20 +113,22 @@ def attend(qt, k, v, places, READ: tl.constexpr, rows, tiles, band, scale, mods,
     blocks are whole; the first tile): tiles then is (how many tiles, any number), of these blocks from that tile on.
     qv: tiles [rows, D] whose products with the columns of v from columns_of_v on are added to the scores; acc is of the columns from the first of these on.
     apart: None, or factors of the products with k and of those with v.
-    top follows the scores only where they grow by more than 2^THRESHOLD: acc is scaled less often, and p is at most 2^THRESHOLD.
+    top follows the scores only where they grow by more than 2^THRESHOLD: acc is scaled less often, and p is at most 2^THRESHOLD. None: 8 where two
+    warpgroups share the rows, else 0.
     p in 8 bits is raised, so that more of it is a normal number: at most 2^8 with what the scores may have grown. Without a THRESHOLD top is then the largest
     score of the tile, not of all so far (at most 2^FALL below that): it is a power of two, which 8 bits have exactly, and what is large beside it has most
     of the error."""
-    raised: tl.constexpr = 8.0 - THRESHOLD if v.dtype.is_fp8() else 0.0
-    follow: tl.constexpr = raised and not THRESHOLD
     BM: tl.constexpr = qt.shape[0]
+    SLACK: tl.constexpr = (8.0 if BM == 128 else 0.0) if THRESHOLD is None else THRESHOLD
+    raised: tl.constexpr = 8.0 - SLACK if v.dtype.is_fp8() else 0.0
+    follow: tl.constexpr = raised and not SLACK
     count, end = tiles
     acc = tl.zeros((BM, D), tl.float32)
     top = tl.full((BM,), -tl.inf, tl.float32)
     total = tl.zeros((BM,), tl.float32)
     ends = limits(rows, band)
     factor = scale if mods is None else score(0.0, scale, rows, rows, mods)[1]
-    slack = THRESHOLD / factor if THRESHOLD else FALL / factor if follow else None
+    slack = SLACK / factor if SLACK else FALL / factor if follow else None
     largest = top
     # The block of the next iteration is read an iteration ahead: its copies wait for nothing then.
     ahead = 0 if blocks is None else named(blocks, blocks[5] // (blocks[3] // BN))
@@ -155,7 +157,7 @@ def attend(qt, k, v, places, READ: tl.constexpr, rows, tiles, band, scale, mods,
             largest = tl.maximum(largest, most)
             new = tl.maximum(most, largest - slack)
         else:
-            new = tl.where(most > top + slack, most, top) if THRESHOLD else tl.maximum(top, most)
+            new = tl.where(most > top + slack, most, top) if SLACK else tl.maximum(top, most)
         shift = tl.where(new == -tl.inf, 0.0, new)  # a row that has seen no key yet
         p = tl.exp2(s * factor - (shift * factor - raised)[:, None]) if raised else tl.exp2(s * factor - (shift * factor)[:, None])
         alpha = tl.exp2((top - shift) * factor)

@@ -25,6 +25,32 @@ func.func @turns(%a: tensor<64x64xbf16>, %b: tensor<64x64xbf16>, %c: tensor<64x6
 
 // -----
 
+// A product of what is computed from a product: tiles that are loaded are drawn.
+// CHECK-LABEL: func.func @chained
+// CHECK-SAME: scheduler = "dynamic"
+// TMEM-LABEL: func.func @chained
+// TMEM-SAME: scheduler = "static"
+func.func @chained(%x: !tile.desc<128x64xbf16>, %w: !tile.desc<64x64xbf16>, %y: !tile.desc<128x64xf32>, %m: i32, %n: i32) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %c128 = arith.constant 128 : i32
+  %z = arith.constant dense<0.0> : tensor<128x64xf32>
+  tile.for_each_tile (%i) in (%m) {
+    %a = tile.load %x[%i, %c0] : !tile.desc<128x64xbf16> -> tensor<128x64xbf16>
+    %sum = scf.for %k = %c0 to %n step %c64 iter_args(%s = %z) -> (tensor<128x64xf32>) : i32 {
+      %b = tile.load %w[%k, %c0] : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+      %h = tile.dot %a, %b : tensor<128x64xbf16>, tensor<64x64xbf16> -> tensor<128x64xf32>
+      %p = arith.truncf %h : tensor<128x64xf32> to tensor<128x64xbf16>
+      %next = tile.dot %p, %b acc(%s) : tensor<128x64xbf16>, tensor<64x64xbf16> -> tensor<128x64xf32>
+      scf.yield %next : tensor<128x64xf32>
+    }
+    tile.store %sum to %y[%i, %c0] : tensor<128x64xf32>, !tile.desc<128x64xf32>
+  }
+  return
+}
+
+// -----
+
 // CHECK-LABEL: func.func @given
 // CHECK-SAME: #tile.schedule<epilogue = 64, pending = 0, raster = 4, replicas = 2, scheduler = "static", specialize = "auto", use = "pingpong">
 func.func @given(%a: tensor<64x64xbf16>, %b: tensor<64x64xbf16>, %c: tensor<64x64xf32>) -> tensor<64x64xf32>
