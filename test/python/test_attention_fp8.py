@@ -34,7 +34,7 @@ def compare(found, lengths, q, k, v, scales, **options):
 @pytest.mark.parametrize("page", [None, 3, 8, 16, 64])
 @pytest.mark.parametrize("splits", [1, 3])
 def test_cache(page, splits):
-    rng, lengths = np.random.default_rng(page), np.array([300, 0, 77], np.int32)
+    rng, lengths = np.random.default_rng(page or 0), np.array([300, 0, 77], np.int32)
     q, k, v = eighths(rng, 3, 1, 8, 128), eighths(rng, 3, 320, 2, 128), eighths(rng, 3, 320, 2, 128)
     scales = factors(rng, 3, 2)
     for b, length in enumerate(lengths):

@@ -104,6 +104,34 @@ def named(blocks, index):
 
 
 @tl.jit
+def products(qt, qv, k, v, places, READ: tl.constexpr, n, BN: tl.constexpr, D: tl.constexpr, columns_of_v, apart):
+    """(the scores' products for the keys from n on, the tile of v if it has been read, or None). See attend."""
+    s = tl.dot(qt, READ(k, places[0], n, BN, qt.shape[1]).T)
+    values, other = None, None
+    for index in tl.static_range(len(qv)):
+        part = READ(v, places[1], n, BN, D, columns_of_v[index])
+        if apart is None:
+            s = tl.dot(qv[index], part.T, s)
+        else:
+            other = tl.dot(qv[index], part.T) if index == 0 else tl.dot(qv[index], part.T, other)
+        values = part if index == 0 else values
+    if apart is not None:
+        s = s * apart[0] + other * apart[1]
+    return s, values
+
+
+@tl.jit
+def reference(top, largest, most, slack, THRESHOLD: tl.constexpr, FOLLOW: tl.constexpr):
+    """(what the next exponentials are relative to, the largest score so far where that is another): `most` is the tile's. FOLLOW: it is `most` itself, at
+    most `slack` below the largest: a power of two, which 8 bits have exactly, and what is large beside it has most of the error. Else it follows the scores
+    where they grow by more than `slack`."""
+    if FOLLOW:
+        largest = tl.maximum(largest, most)
+        return tl.maximum(most, largest - slack), largest
+    return tl.where(most > top + slack, most, top) if THRESHOLD else tl.maximum(top, most), largest
+
+
+@tl.jit
 def attend(qt, k, v, places, READ: tl.constexpr, rows, tiles, band, scale, mods, D: tl.constexpr, BN: tl.constexpr, THRESHOLD: tl.constexpr,
            qv=(), columns_of_v=(0,), blocks=None, apart=None):
     """(acc [rows, D], top [rows], total [rows], scale, raised): for p = 2^((score - top) * scale + raised), the sums of p v, the largest score, the sums of p.
@@ -116,8 +144,7 @@ def attend(qt, k, v, places, READ: tl.constexpr, rows, tiles, band, scale, mods,
     top follows the scores only where they grow by more than 2^THRESHOLD: acc is scaled less often, and p is at most 2^THRESHOLD. None: 8 where two
     warpgroups share the rows, else 0.
     p in 8 bits is raised, so that more of it is a normal number: at most 2^8 with what the scores may have grown. Without a THRESHOLD top is then the largest
-    score of the tile, not of all so far (at most 2^FALL below that): it is a power of two, which 8 bits have exactly, and what is large beside it has most
-    of the error."""
+    score of the last tile, not of all (`reference`)."""
     BM: tl.constexpr = qt.shape[0]
     SLACK: tl.constexpr = (8.0 if BM == 128 else 0.0) if THRESHOLD is None else THRESHOLD
     raised: tl.constexpr = 8.0 - SLACK if v.dtype.is_fp8() else 0.0
@@ -138,26 +165,12 @@ def attend(qt, k, v, places, READ: tl.constexpr, rows, tiles, band, scale, mods,
         else:
             n = ahead * blocks[3] + (blocks[5] + j) % (blocks[3] // BN) * BN
             ahead = named(blocks, (blocks[5] + tl.minimum(j + 1, count - 1)) // (blocks[3] // BN))
-        s = tl.dot(qt, READ(k, places[0], n, BN, qt.shape[1]).T)
-        values, other = None, None
-        for index in tl.static_range(len(qv)):
-            part = READ(v, places[1], n, BN, D, columns_of_v[index])
-            if apart is None:
-                s = tl.dot(qv[index], part.T, s)
-            else:
-                other = tl.dot(qv[index], part.T) if index == 0 else tl.dot(qv[index], part.T, other)
-            values = part if index == 0 else values
-        if apart is not None:
-            s = s * apart[0] + other * apart[1]
+        s, values = products(qt, qv, k, v, places, READ, n, BN, D, columns_of_v, apart)
         columns = n + tl.arange(0, BN)
         s, _ = score(s, scale, rows, columns, mods)
         s = masked(s, rows, columns, band, ends, mods, blocks, j, BN)
         most = tl.max(s, 1)
-        if follow:
-            largest = tl.maximum(largest, most)
-            new = tl.maximum(most, largest - slack)
-        else:
-            new = tl.where(most > top + slack, most, top) if SLACK else tl.maximum(top, most)
+        new, largest = reference(top, largest, most, slack, SLACK, follow)
         shift = tl.where(new == -tl.inf, 0.0, new)  # a row that has seen no key yet
         p = tl.exp2(s * factor - (shift * factor - raised)[:, None]) if raised else tl.exp2(s * factor - (shift * factor)[:, None])
         alpha = tl.exp2((top - shift) * factor)
