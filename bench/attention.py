@@ -29,9 +29,11 @@ from plot import lengths as plot_lengths  # noqa: E402
 
 def make_bench(options):
     """The Bench, in a function: --from needs neither torch nor a GPU."""
+    import attention_arguments
     import tileloom as tl
     import torch
-    from measure import Records, check, relative_error
+    from attention_arguments import below
+    from measure import Records, check, compile_ahead, relative_error
     from tileloom import kernels
     from torch.nn.attention import SDPBackend, sdpa_kernel
     from torch.nn.functional import scaled_dot_product_attention
@@ -53,29 +55,6 @@ def make_bench(options):
         scores = q[0, rows, -1].double() @ k[0, :, -1].double().T * D**-0.5
         i, n = rows[:, None] + T - q.shape[1], torch.arange(T, device="cuda")[None]
         return torch.softmax(change(scores, i, n), -1) @ v[0, :, -1].double()
-
-    def below(scores, i, n):
-        return scores.masked_fill(n > i, -math.inf)
-
-    @tl.jit
-    def alibi(score, b, h, i, n, slopes):
-        return score + tl.load(slopes + h) * (n - i).to(tl.float32)
-
-    @tl.jit
-    def causal_mask(b, h, i, n):
-        return n <= i
-
-    @tl.jit
-    def documents(b, h, i, n, labels, length):
-        return tl.load(labels + i, i < length, -1) == tl.load(labels + n, n < length, -2)
-
-    def block_mask(kinds):
-        """BlockMask of a list of lists: 0 not seen, 1 mask_mod decides, 2 full."""
-        lists = []
-        for kind in (1, 2):
-            named = torch.tensor(kinds, device="cuda")[None, None] == kind
-            lists += [named.sum(-1).to(torch.int32), torch.argsort(named.to(torch.int32), dim=-1, descending=True, stable=True).to(torch.int32)]
-        return kernels.BlockMask(*lists)
 
     class Bench(Records):
         def add(self, functions, errors, name, shape, launch, out, sample, wanted, limit=6e-3):
@@ -112,51 +91,15 @@ def make_bench(options):
             """Each argument, its time against that of the plain kernel with the same keys to see; flops of what is seen."""
             q, k, v = (randn(batch, length, heads, d) for _ in range(3))
             rows = torch.randint(0, length, (64,), device="cuda")
-            slopes = torch.linspace(0, 0.01, heads, device="cuda")
-            sinks, labels = torch.linspace(-1, 1, heads, device="cuda"), torch.arange(length, device="cuda", dtype=torch.int32) // 1000
-            half = d**-0.5
-
-            def band(left, right):
-                return lambda s, i, n: s.masked_fill((n > i + right) | (n < i - left), -math.inf)
-
-            def chunked(size):
-                return lambda s, i, n: s.masked_fill((n > i) | (n // size != i // size), -math.inf)
-
-            def window_pairs(left, right):
-                i = torch.arange(length)
-                return int(((i + right).clamp(max=length - 1) - (i - left).clamp(min=0) + 1).sum())
-
-            full, lower, count = length * length, length * (length + 1) // 2, length // 128
-            cases = {
-                "full": ({}, lambda s, i, n: s, full),
-                "causal": ({"causal": True}, below, lower),
-                "window 1024,0": ({"window": (1024, 0)}, band(1024, 0), window_pairs(1024, 0)),
-                "window 512,512": ({"window": (512, 512)}, band(512, 512), window_pairs(512, 512)),
-                "chunk 1024, causal": ({"attention_chunk": 1024, "causal": True}, chunked(1024), length // 1024 * 1024 * 1025 // 2),
-                "softcap 30, causal": ({"softcap": 30.0, "causal": True}, lambda s, i, n: below(30 * torch.tanh(s / 30), i, n), lower),
-                "sinks, causal": ({"sinks": sinks, "causal": True}, None, lower),
-                "score_mod alibi, causal": ({"score_mod": alibi, "mod_arguments": (slopes,), "causal": True},
-                                            lambda s, i, n: below(s + slopes[-1].double() * (n - i), i, n), lower),
-                "score_mod alibi": ({"score_mod": alibi, "mod_arguments": (slopes,)}, lambda s, i, n: s + slopes[-1].double() * (n - i), full),
-                "mask_mod causal": ({"mask_mod": causal_mask}, below, full),
-                "mask_mod documents of 1000": ({"mask_mod": documents, "mod_arguments": (labels, length)},
-                                               lambda s, i, n: s.masked_fill(i // 1000 != n // 1000, -math.inf), full),
-                "block_mask causal": ({"block_mask": block_mask([[2 if n < i else int(n == i) for n in range(count)] for i in range(count)]),
-                                       "mask_mod": causal_mask}, below, lower),
-                "block_mask a quarter": ({"block_mask": block_mask([[2 * ((7 * i + 3 * n) % 4 == 0) for n in range(count)] for i in range(count)])},
-                                         lambda s, i, n: s.masked_fill((7 * (i // 128) + 3 * (n // 128)) % 4 != 0, -math.inf), full // 4),
-                "deterministic": ({"deterministic": True}, lambda s, i, n: s, full),
-                "sm_margin 16": ({"sm_margin": 16}, lambda s, i, n: s, full),
-                "num_splits 2": ({"num_splits": 2}, lambda s, i, n: s, full),
-                "return of lse, softmax_scale": ({"softmax_scale": 2 * half}, lambda s, i, n: 2 * s, full),
-            }
+            full, lower = length * length, length * (length + 1) // 2
+            cases = attention_arguments.dense(length, heads, d)
             functions, errors, flops = {}, {}, {}
             for name, (given, change, pairs) in cases.items():
                 out = torch.empty_like(q)
                 launch = functools.partial(kernels.attention, q, k, v, out, lse=torch.empty(batch, heads, length, device="cuda"), **given)
                 if change is None:
-                    scores = below(q[0, rows, -1].double() @ k[0, :, -1].double().T * half, rows[:, None], torch.arange(length, device="cuda")[None])
-                    weights = torch.softmax(torch.cat([scores, sinks[-1].double().expand(64, 1)], 1), -1)[:, :-1]
+                    scores = below(q[0, rows, -1].double() @ k[0, :, -1].double().T * d**-0.5, rows[:, None], torch.arange(length, device="cuda")[None])
+                    weights = torch.softmax(torch.cat([scores, given["sinks"][-1].double().expand(64, 1)], 1), -1)[:, :-1]
                     wanted = weights @ v[0, :, -1].double()
                 else:
                     wanted = wanted_rows(q, k, v, rows, change)
@@ -187,7 +130,7 @@ def make_bench(options):
                 print(f"  {name}: {times['tileloom:' + name] * 1e3:.1f} us, {flops[name] / times['tileloom:' + name] / 1e9:.0f} TFLOP/s", flush=True)
 
         def fp8(self, batch, length, heads, d, causal):
-            """8-bit elements beside our own 16-bit kernel. Rounding p alone gives an error of 0.025 to 0.026."""
+            """8-bit elements beside our own 16-bit kernel. Rounding p alone gives an error of 0.025 to 0.027, without a threshold of 0.022."""
             wide = [randn(batch, length, heads, d) for _ in range(3)]
             q, k, v = (t.to(torch.float8_e4m3fn) for t in wide)
             rows = torch.randint(0, length, (64,), device="cuda")
@@ -199,6 +142,11 @@ def make_bench(options):
                 launch = functools.partial(kernels.attention, q, k, v, out, causal=causal, lse=lse, **({"BN": bn} if bn else {}))
                 name = f"tileloom:BN={bn}" if bn else "tileloom"
                 self.add(functions, errors, name, shape, launch, out, lambda o: o[0, rows, -1], wanted, 0.03)
+            ones = {f"{own}_descale": torch.ones(batch, heads, device="cuda") for own in "qkv"}
+            for name, given, limit in (("rescale_threshold 0", {"rescale_threshold": 0}, 0.025), ("descales", ones, 0.03)):
+                out, lse = torch.empty_like(wide[0]), torch.empty(batch, heads, length, device="cuda")
+                launch = functools.partial(kernels.attention, q, k, v, out, causal=causal, lse=lse, **given)
+                self.add(functions, errors, f"tileloom:{name}", shape, launch, out, lambda o: o[0, rows, -1], wanted, limit)
             flat, starts = [t.view(batch * length, heads, d) for t in (q, k, v)], torch.arange(batch + 1, device="cuda", dtype=torch.int32) * length
             out, lse = torch.empty_like(wide[0]), torch.empty(batch, heads, length, device="cuda")
             launch = functools.partial(kernels.attention_varlen, *flat, out.view(batch * length, heads, d), cu_seqlens_q=starts, cu_seqlens_k=starts,
@@ -224,6 +172,10 @@ def make_bench(options):
             functions, errors = {}, {}
             self.add(functions, errors, "tileloom", shape, launch, out, lambda o: o[rows, -1], wanted)
             if kind == "equal":
+                own = torch.empty_like(out)
+                used = torch.tensor(lengths, device="cuda", dtype=torch.int32)
+                self.add(functions, errors, "tileloom:seqused_q, seqused_k", shape, functools.partial(launch.func, q, k, v, own, **launch.keywords, seqused_q=used,
+                                                                                                     seqused_k=used), own, lambda o: o[rows, -1], wanted)
                 dense = [t.view(len(lengths), length, -1, d) for t in (q, k, v)]
                 functions["dense"] = functools.partial(kernels.attention, *dense, torch.empty_like(dense[0]),
                                                        lse=torch.empty(len(lengths), heads, length, device="cuda"),
@@ -231,7 +183,23 @@ def make_bench(options):
             elif heads == groups:
                 functions["fa2"] = lambda: torch.ops.aten._flash_attention_forward(q, k, v, starts, starts, longest, longest, 0.0, causal, False)
             pairs = sum(n * (n + 1) // 2 if causal else n * n for n in lengths)
-            self.record("attention_varlen", shape, 4 * heads * pairs * d, None, functions, errors, ("dense", "fa2"))
+            self.record("attention_varlen", shape, 4 * heads * pairs * d, None, functions, errors, ("dense", "fa2"), variants=True)
+
+        def cache(self, batch, length, heads, groups, d):
+            """Each argument of attention_kvcache beside the kernel over dense tensors, with the same keys to see."""
+            q, k, v = randn(batch, 1, heads, d), randn(batch, length, groups, d), randn(batch, length, groups, d)
+            wanted = wanted_rows(q, k, v, torch.zeros(1, dtype=torch.int64, device="cuda"))
+            lengths = torch.full((batch,), length, device="cuda", dtype=torch.int32)
+            shape = f"B{batch} Sq1 Sk{length} H{heads}/{groups} D{d}"
+            functions, errors, lse = {}, {}, torch.empty(batch, heads, 1, device="cuda")
+            cases = {"tileloom": (kernels.attention, (k, v), {})}
+            cases.update({f"tileloom:{name}": (kernels.attention_kvcache, *own) for name, own in attention_arguments.cache(q, k, v, lengths).items()})
+            for name, (function, tensors, given) in cases.items():
+                out = torch.empty_like(q)
+                self.add(functions, errors, name, shape, functools.partial(function, q, *tensors, out, lse=lse, **given), out, lambda o: o[0, :, -1], wanted)
+            times = self.record("decode_arguments", shape, None, 2 * (2 * q.numel() + 2 * k.numel()), functions, errors, (), variants=True)
+            for name, ms in times.items():
+                print(f"  {name}: {ms * 1e3:.1f} us, {times['tileloom'] / ms:.3f} x dense", flush=True)
 
         def decode(self, batch, length, heads, groups, d, few=False):
             q, k, v = randn(batch, 1, heads, d), randn(batch, length, groups, d), randn(batch, length, groups, d)
@@ -289,14 +257,17 @@ def make_bench(options):
             functions, errors = {}, {}
             starts = [torch.arange(batch + 1, device="cuda", dtype=torch.int32) * own for own in (queries, length)]
             flat = [t.view(-1, *t.shape[2:]) for t in (q, k, v)]
+            launches, lse = {}, torch.empty(batch, heads, queries, device="cuda")
             for name, given in (("tileloom", {}), ("tileloom:num_splits 1", {"num_splits": 1}), ("tileloom:pack_gqa off", {"pack_gqa": False})):
                 out = torch.empty_like(q)
-                launch = functools.partial(kernels.attention, q, k, v, out, lse=torch.empty(batch, heads, queries, device="cuda"), **given)
-                self.add(functions, errors, name, shape, launch, out, lambda o: o[0, rows, -1], wanted)
+                launches[name] = out, functools.partial(kernels.attention, q, k, v, out, lse=lse, **given)
             out = torch.empty_like(q)
-            launch = functools.partial(kernels.attention_varlen, *flat, out.view(flat[0].shape), lse=torch.empty(heads, batch * queries, device="cuda"),
-                                       cu_seqlens_q=starts[0], cu_seqlens_k=starts[1], max_seqlen_q=queries, max_seqlen_k=length)
-            self.add(functions, errors, "tileloom:varlen", shape, launch, out, lambda o: o[0, rows, -1], wanted)
+            launches["tileloom:varlen"] = out, functools.partial(
+                kernels.attention_varlen, *flat, out.view(flat[0].shape), lse=torch.empty(heads, batch * queries, device="cuda"), cu_seqlens_q=starts[0],
+                cu_seqlens_k=starts[1], max_seqlen_q=queries, max_seqlen_k=length)
+            compile_ahead(launch for _, launch in launches.values())
+            for name, (out, launch) in launches.items():
+                self.add(functions, errors, name, shape, launch, out, lambda o: o[0, rows, -1], wanted)
             for name, backend in (("cudnn", SDPBackend.CUDNN_ATTENTION), ("fa2", SDPBackend.FLASH_ATTENTION)):
                 launch = sdpa(backend, q, k, v, False)
                 try:
@@ -313,9 +284,11 @@ def make_bench(options):
             out, lse, functions = torch.empty_like(q), torch.empty(batch, heads, length, device="cuda"), {}
             tiles = [(bm, bn) for bm in (128, 192) for bn in (48, 64, 80, 96, 112, 128, 144, 160, 176) if bm * (bn + d) <= 128 * 320 and d + bn >= 160]
             fields = ({}, {"turns": "off"}, {"skew": "off"}, {"stages": 2}, {"stages": 3}, {"guard": "off"})
-            for name, given in (("tileloom", {}), *((f"tileloom:{bm}x{bn} {field}", {"BM": bm, "BN": bn, "schedule": field})
-                                                    for bm, bn in tiles for field in fields)):
-                launch = functools.partial(kernels.attention, q, k, v, out, causal=causal, lse=lse, **given)
+            launches = {name: functools.partial(kernels.attention, q, k, v, out, causal=causal, lse=lse, **given)
+                        for name, given in (("tileloom", {}), *((f"tileloom:{bm}x{bn} {field}", {"BM": bm, "BN": bn, "schedule": field})
+                                                                for bm, bn in tiles for field in fields))}
+            compile_ahead(launches.values())
+            for name, launch in launches.items():
                 try:
                     launch()
                     functions[name] = launch
@@ -333,7 +306,16 @@ def make_bench(options):
             functions, errors = {}, {}
             launch = functools.partial(kernels.attention_kvcache, q, k, k[..., :512], out, cache_seqlens=lengths)
             self.add(functions, errors, "tileloom", shape, launch, out, lambda o: o[0, :, -1], wanted)
-            self.record("decode_latent", shape, 2 * batch * heads * length * (576 + 512), None, functions, errors, ())
+            apart = [t.contiguous() for t in (q[..., 512:], k[..., 512:], k[..., :512], q[..., :512])]
+            launch = functools.partial(kernels.attention_kvcache, *apart[:3], out, qv=apart[3], cache_seqlens=lengths, softmax_scale=576**-0.5)
+            self.add(functions, errors, "tileloom:qv", shape, launch, out, lambda o: o[0, :, -1], wanted)
+            eighths = [t.to(torch.float8_e4m3fn) for t in (q, k)]
+            rounded = [t.float() for t in eighths]
+            wanted = wanted_rows(rounded[0], *(rounded[1][..., :end].expand(-1, -1, heads, -1) for end in (576, 512)),
+                                 torch.zeros(1, dtype=torch.int64, device="cuda"))
+            launch = functools.partial(kernels.attention_kvcache, *eighths, eighths[1][..., :512], out, cache_seqlens=lengths)
+            self.add(functions, errors, "tileloom:float8", shape, launch, out, lambda o: o[0, :, -1], wanted, 0.04)
+            self.record("decode_latent", shape, 2 * batch * heads * length * (576 + 512), None, functions, errors, (), variants=True)
 
         def unequal(self, lengths, heads, groups, d):
             """Sequences of very different lengths: the host's choice without lengths, 8 parts for each, and a plan."""

@@ -10,5 +10,5 @@ SHORT = [(1, s, t, h, g, 128) for s in (1, 4, 16, 64) for t, h, g in ((8192, 64,
 SECTIONS = {"dense": [(*s, c) for s in DENSE for c in (False, True)], "arguments": [(4, 4096, 16, 128)],
             "fp8": [(b, s, 16, 128, c) for b, s in LENGTHS for c in (False, True)],
             "varlen": [(kind, 16384, 16, g, 128, c) for kind, g in (("equal", 16), ("mixed", 16)) for c in (False, True)],
-            "decode": DECODE, "few": FEW, "short": SHORT, "latent": [(64, 4096, 128), (128, 8192, 128), (1, 65536, 128)],
+            "cache": [(64, 8192, 64, 8, 128)], "decode": DECODE, "few": FEW, "short": SHORT, "latent": [(64, 4096, 128), (128, 8192, 128), (1, 65536, 128)],
             "unequal": [([32768, 16384] + [512] * 14, 64, 8, 128)], "search": [(*s, c) for s in SEARCH for c in (False, True)]}

@@ -12,6 +12,7 @@ from tileloom.kernels.gemm import gemm_kernel
 SPREAD = 24
 SPLITS, RASTERS, PIECES = (1, 2, 3, 4, 6, 8, 12, 16), (1, 4, 16, 32), ((32, 2), (64, 1), (64, 2), (128, 1))
 PROCESSORS = 132
+SECTOR = 32  # bytes: where rows of operands begin within one, clusters may pay
 TARGET = "sm_90a"
 
 
@@ -43,14 +44,16 @@ def facts_of(m, n, k):
 
 def schedules(m, n, k):
     """({name: (predicted us or None, constants, schedule)}, tiles that the model refuses); first the model's tiles in its order, with what it chooses
-    besides, then variants of the SPREAD best in slices of K, orders of tiles, eviction hints, pieces of results and products in flight."""
+    besides, then variants of the SPREAD best in slices of K, clusters of two, orders of tiles, eviction hints, pieces of results and products in flight."""
     arguments, emit = gemm_kernel._open(*facts_of(m, n, k))
     found = model.ranked(gemm_kernel, arguments, emit, TARGET)
     usable = [(prediction, constants, model.completed(prediction, own, None)) for prediction, constants, own in found if not prediction.reason]
     result = {name_of(constants, own): (prediction.microseconds, constants, own) for prediction, constants, own in usable}
     for place, (_, constants, own) in enumerate(usable[:SPREAD]):
         for more in variants(m, n, k, place, constants, own):
-            changed = {key: value for key, value in {**own, **more}.items() if (key, value) != ("split", 1)}
+            dropped = ("cluster", "multicast") if "split" in more else ("split",) if "cluster" in more else ()  # a cluster has no slices
+            kept = {key: value for key, value in own.items() if key not in dropped}
+            changed = {key: value for key, value in {**kept, **more}.items() if (key, value) != ("split", 1)}
             result.setdefault(name_of(constants, changed), (None, constants, changed))
     return result, len(found) - len(usable)
 
@@ -68,6 +71,8 @@ def variants(m, n, k, place, constants, own):
     most = min(4 * PROCESSORS / tiles, -(-k // constants["BK"]) / 2, 64)
     fill = {PROCESSORS // tiles, 2 * PROCESSORS // tiles}
     yield from ({"split": split} for split in sorted({*SPLITS, *fill}) if not turns and (split == 1 or 1 < split <= most))
+    if 2 * k % SECTOR:
+        yield from ({"cluster": 2, "multicast": shared} for shared, extent in (("columns", rows), ("rows", columns)) if extent > 1)
     yield from ({"raster": raster} for raster in RASTERS if min(rows, columns) > 1)
     yield from ({"keep": keep} for keep in ("none", "rows", "columns") if place < 8)
     yield from ({"epilogue": piece, "buffers": buffers} for piece, buffers in PIECES if constants["BN"] % piece == 0)

@@ -81,6 +81,8 @@ typedef struct TileloomPrediction {
   int64_t raster; ///< a better `raster` than the default, or 0
   int64_t keep;   ///< a better `keep` than none: 1 for rows, 2 for columns; or 0
   int64_t split;  ///< slices of the loop: the schedule's, or what is best
+  int64_t cluster;   ///< CTAs that load for each other, in the same way
+  int64_t multicast; ///< what they share: 1 for rows, 2 for columns
   char reason[160]; ///< why the schedule cannot be used; "" if it can
 } TileloomPrediction;
 

@@ -1,9 +1,9 @@
 //===- Predict.cpp - C API of the cost model ----------------------------------------===//
 
-#include "ThreadContext.h"
 #include "dialects/Tile/Tile.h"
 #include "passes/Pipelines.h"
 #include "tileloom-c/Compiler.h"
+#include "tileloom/InitAll.h"
 #include "tileloom/Schedule/CostModel.h"
 #include "tileloom/Target/Chip.h"
 
@@ -11,8 +11,11 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringMap.h"
 
 #include <cstring>
+#include <memory>
+#include <string>
 
 using namespace mlir;
 using namespace tileloom;
@@ -25,44 +28,83 @@ void setReason(TileloomPrediction &prediction, llvm::StringRef text) {
   prediction.reason[length] = 0;
 }
 
+/// Programs with their schedules assigned, in a context of their own. A choice asks for hundreds of predictions, and the choice for the
+/// next shape for those of the same programs: parsing them is most of the work.
+class PreparedPrograms {
+public:
+  /// None, and `message`, if something is wrong.
+  func::FuncOp find(llvm::StringRef source, llvm::StringRef target, const char *schedule, std::string &message) {
+    std::string key = (target + "\n" + (schedule ? schedule : "") + "\n" + source).str();
+    if (auto known = kernels.find(key); known != kernels.end())
+      return kernelOf(*known->second);
+    if (!context || kernels.size() == most) { // it keeps the types and attributes of all programs
+      kernels.clear();
+      mlir::DialectRegistry registry;
+      registerAllDialects(registry);
+      context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
+      context->printOpOnDiagnostic(false);
+    }
+    ScopedDiagnosticHandler handler(context.get(), [&](Diagnostic &diagnostic) {
+      if (message.empty())
+        message = diagnostic.str();
+      return success();
+    });
+    OwningOpRef<ModuleOp> module = prepare(source, target, schedule, message);
+    return module ? kernelOf(*(kernels[key] = std::move(module))) : func::FuncOp();
+  }
+
+private:
+  static func::FuncOp kernelOf(ModuleOp module) {
+    func::FuncOp kernel;
+    module.walk([&](func::FuncOp function) {
+      if (function->hasAttr(tile::kernelAttrName))
+        kernel = function;
+    });
+    return kernel;
+  }
+
+  OwningOpRef<ModuleOp> prepare(llvm::StringRef source, llvm::StringRef target, const char *schedule, std::string &message) {
+    OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(source, ParserConfig(context.get()));
+    if (!module)
+      return {};
+    func::FuncOp kernel = kernelOf(*module);
+    if (!kernel) {
+      message = "no kernel in the program";
+      return {};
+    }
+    if (schedule) {
+      auto own = dyn_cast_or_null<tile::ScheduleAttr>(parseAttribute(schedule, context.get()));
+      if (!own) {
+        message = message.empty() ? "the schedule is not a #tile.schedule" : message;
+        return {};
+      }
+      kernel->setAttr(tile::scheduleAttrName, own);
+    }
+    PassManager pm(context.get());
+    buildPredictionStage(pm, {target.str()});
+    if (failed(pm.run(*module)))
+      return {};
+    return module;
+  }
+
+  static constexpr unsigned most = 1024;
+  std::unique_ptr<MLIRContext> context;
+  llvm::StringMap<OwningOpRef<ModuleOp>> kernels;
+};
+
 int32_t predict(llvm::StringRef source, llvm::StringRef target, const char *schedule,
                 llvm::ArrayRef<int64_t> values, TileloomPrediction &prediction) {
   if (!lookupChip(target)) {
     setReason(prediction, unknownChipMessage(target));
     return 1;
   }
-  MLIRContext &context = threadContext();
+  static thread_local PreparedPrograms programs;
   std::string message;
-  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-    if (message.empty())
-      message = diagnostic.str();
-    return success();
-  });
-  auto fail = [&](llvm::StringRef text) {
-    setReason(prediction, text);
+  func::FuncOp kernel = programs.find(source, target, schedule, message);
+  if (!kernel) {
+    setReason(prediction, message);
     return 1;
-  };
-  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(source, ParserConfig(&context));
-  if (!module)
-    return fail(message);
-  func::FuncOp kernel;
-  module->walk([&](func::FuncOp function) {
-    if (function->hasAttr(tile::kernelAttrName))
-      kernel = function;
-  });
-  if (!kernel)
-    return fail("no kernel in the program");
-  if (schedule) {
-    Attribute attribute = parseAttribute(schedule, &context);
-    auto own = dyn_cast_or_null<tile::ScheduleAttr>(attribute);
-    if (!own)
-      return fail(message.empty() ? "the schedule is not a #tile.schedule" : message);
-    kernel->setAttr(tile::scheduleAttrName, own);
   }
-  PassManager pm(&context);
-  buildPredictionStage(pm, {target.str()});
-  if (failed(pm.run(*module)))
-    return fail(message);
   llvm::SmallVector<std::optional<int64_t>> arguments;
   for (unsigned i = 0; i < kernel.getNumArguments(); ++i)
     arguments.push_back(i < values.size() && values[i] != INT64_MIN
@@ -81,6 +123,8 @@ int32_t predict(llvm::StringRef source, llvm::StringRef target, const char *sche
   prediction.raster = found.raster;
   prediction.keep = int64_t(found.keep);
   prediction.split = found.split;
+  prediction.cluster = found.cluster;
+  prediction.multicast = found.cluster == 1 ? 0 : found.multicast == "rows" ? 1 : 2;
   setReason(prediction, found.reason);
   return 0;
 }

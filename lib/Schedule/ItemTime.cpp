@@ -83,7 +83,7 @@ void finish(const TileTime &tile, Prediction &result, scf::ForOp loop, int64_t s
   result.waves = std::ceil(items / machine.processors);
   double busy = std::clamp<double>(items, 1, machine.processors), perMicrosecond = clocksPerMicrosecond(tile, result);
   double clocks = (tile.takesTurns ? tile.turn : 0) + machine.launch + machine.firstCopy * tile.firstCopy + machine.launchSlot * result.stages +
-                  machine.launchSpread * std::log(busy);
+                  machine.launchSpread * std::log(busy) + (result.cluster > 1 ? machine.launchCluster : 0);
   if (slices == 1) {
     // In turns, one replica multiplies while the other stores, which it notices: 4 to 7 % for ten pieces of 16 columns
     // instead of five of 32 (zeros, 4096 x 14336 x 4096), 0 to 1 % where the machine throttles.

@@ -32,7 +32,7 @@ LoadedRows loadedRows(tile::LoadOp load, ScalarValues &evaluate, const Machine &
   int64_t swizzle = std::gcd(int64_t(row), line);
   return {lines > 1, std::pow(lines, machine.splitCopy) * std::pow(sectors, machine.sectorCopy),
           std::pow(lines, machine.splitFetch) * std::pow(sectors, machine.sectorFetch),
-          type.getRank() < 2 || swizzle == line ? 1 : std::max(1.0, machine.narrowRow / swizzle)};
+          type.getRank() < 2 || swizzle == line ? 1 : std::max(1.0, machine.narrowRow / swizzle), sectors > 1};
 }
 
 StoredRows storedRows(Operation *store, int64_t columns, ScalarValues &evaluate, const Machine &machine) {

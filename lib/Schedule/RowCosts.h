@@ -20,6 +20,7 @@ struct LoadedRows {
   double copy;   ///< on the way to one SM
   double fetch;  ///< in L2, where what neighbours read is counted once
   double narrow; ///< for rows of less than 128 bytes, on the way to one SM
+  bool sectors;  ///< whether rows begin at other places than sectors of 32 bytes
 };
 LoadedRows loadedRows(tile::LoadOp load, ScalarValues &evaluate, const Machine &machine);
 

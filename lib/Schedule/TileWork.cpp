@@ -8,6 +8,7 @@
 #include "tileloom/Schedule/TileWork.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/DenseSet.h"
@@ -87,6 +88,29 @@ bool placesAreRead(tile::ForEachTileOp tiles) {
     read |= llvm::any_of(slice, llvm::IsaPred<tile::GatherOp>);
   });
   return read;
+}
+
+static bool variesByTile(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return !isa<func::FuncOp>(argument.getOwner()->getParentOp());
+  Operation *def = value.getDefiningOp();
+  return isa<tile::GatherOp>(def) || llvm::any_of(def->getOperands(), variesByTile);
+}
+
+bool loadsDiffer(Operation *kernel) {
+  WalkResult result = kernel->walk([](tile::LoadOp load) {
+    for (Operation *op = load->getParentOp(); !isa<func::FuncOp, tile::ForEachTileOp>(op); op = op->getParentOp()) {
+      bool varies = true; // how often a while loop runs is known as it runs
+      if (auto loop = dyn_cast<scf::ForOp>(op))
+        varies = llvm::any_of(loop->getOperands().take_front(loop.getNumControlOperands()), variesByTile);
+      else if (auto branch = dyn_cast<scf::IfOp>(op))
+        varies = variesByTile(branch.getCondition());
+      if (varies)
+        return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return result.wasInterrupted();
 }
 
 } // namespace tileloom::schedule

@@ -194,22 +194,22 @@ double Traffic::workingSet(const Order &order) const {
 }
 
 Keep Traffic::keep(const Order &order) const {
-  // Streams of 17 to 235 MB gained 3 to 15 % (H200), longer and shorter ones nothing; rows that split
-  // lines lost up to 13 %, as the second half is then read twice. With two lines of a row at a time those of 71 and 129 MB gained
-  // 6 and 8 %, shorter ones lost up to 3 %. All as multiples of what tiles find again in L2, 32 MB there.
+  // Streams of 12 to 300 MB gained 3 to 15 % (H200), longer and shorter ones nothing. Lines that rows split are asked for twice, by
+  // neighbours in K. Where one or two rows of tiles read each (M up to 128), streams of 17 MB on gained as much; where more do, the
+  // second half is often evicted before: up to 13 % lost, but for two lines of a row at a time (71 and 129 MB: 6 and 8 % gained, less: up
+  // to 3 % lost). All as multiples of what tiles find again in L2, 32 MB there.
   double most = 9.375 * order.cacheBytes;
   auto any = [&](auto which) { return llvm::any_of(boxes, [&](const Box &box) { return box.load && which(box); }); };
-  if (any([](const Box &box) { return box.halves; }))
-    return Keep::None;
-  double least = any([](const Box &box) { return box.splits; }) ? 1.875 : 0.375;
+  bool splits = any([](const Box &box) { return box.splits; }), halves = any([](const Box &box) { return box.halves; });
   double byRow = distinctOf(true, false), byColumn = distinctOf(false, true);
   double together = std::clamp(order.together, 1.0, std::max(order.rows, 1.0));
-  auto pays = [&](double kept, double streamed) {
-    return kept > 0 && streamed >= 8 * kept && streamed >= least * order.cacheBytes && streamed <= most;
+  auto pays = [&](double kept, double streamed, bool few) {
+    double least = !splits ? 0.375 : few ? 0.55 : 1.875;
+    return kept > 0 && streamed >= 8 * kept && streamed >= least * order.cacheBytes && streamed <= most && (few || !halves);
   };
-  if (order.rows <= together && pays(byRow, byColumn))
+  if (order.rows <= together && pays(byRow, byColumn, order.rows <= 2))
     return Keep::Rows;
-  if (order.columns <= std::max(1.0, order.atOnce / together) && pays(byColumn, byRow))
+  if (order.columns <= std::max(1.0, order.atOnce / together) && pays(byColumn, byRow, false))
     return Keep::Columns;
   return Keep::None;
 }

@@ -10,6 +10,8 @@
 // Tiles start in the order of their numbers (longest first, for one), or as DrawOrder rearranges them,
 // and a CTA with a short tile comes back sooner.
 //
+// Tiles without work (EmptyTiles.cpp) are not handed on: the other roles have no branch around their work then, and do not wait for what it depends on.
+//
 // The counter is a workspace of two zeros that the runtime keeps for each stream (docs/recipe.md):
 // the last CTA to finish leaves it as it was.
 //
@@ -18,6 +20,7 @@
 #include "dialects/NV/NV.h"
 #include "dialects/Tile/Kernel.h"
 #include "passes/Warp/DrawOrder.h"
+#include "passes/Warp/EmptyTiles.h"
 #include "passes/Warp/Projection.h"
 #include "passes/Warp/TileLoops.h"
 #include "passes/Warp/ValueRing.h"
@@ -48,8 +51,8 @@ class Drawer {
 public:
   Drawer(const ValueRing &ring, Value counter) : ring(ring), counter(counter) {}
 
-  /// Draws tiles and hands their coordinates on.
-  void draw(ForEachTileOp tiles) {
+  /// Draws tiles and hands their coordinates on. branch: null, or what all of a tile's work is in.
+  void draw(ForEachTileOp tiles, scf::IfOp branch) {
     OpBuilder builder(tiles);
     TileMath math{builder, tiles.getLoc()};
     Type i32 = builder.getI32Type();
@@ -64,12 +67,22 @@ public:
           Value tile = order.tileOf(draw[0], insideMath);
           auto [i, j] = placeOfTile(tiles, tile, insideMath);
           Value more = arith::CmpIOp::create(inside, loc, arith::CmpIPredicate::slt, draw[0], order.total());
-          ring.send(inside, loc, {insideMath.select(more, i, insideMath.constant(-1)), j});
+          if (branch) {
+            Value end = arith::CmpIOp::create(inside, loc, arith::CmpIPredicate::sge, draw[0], order.total());
+            OpBuilder last = scf::IfOp::create(inside, loc, end, false).getThenBodyBuilder();
+            ring.send(last, loc, {TileMath{last, loc}.constant(-1), j});
+          } else {
+            ring.send(inside, loc, {insideMath.select(more, i, insideMath.constant(-1)), j});
+          }
           scf::ConditionOp::create(inside, loc, more, {i, j});
         },
         [&](OpBuilder &inside, Location loc, ValueRange at) {
           Value taken = nv::AtomicAddOp::create(inside, loc, i32, counter, place(inside, loc, 0), one);
           runTile(tiles, {at[0], at[1]}, inside);
+          if (branch) {
+            OpBuilder working = OpBuilder::atBlockBegin(branch.thenBlock());
+            ring.send(working, loc, at);
+          }
           Value next = arith::AddIOp::create(inside, loc, taken, ctas);
           scf::YieldOp::create(inside, loc, next);
         });
@@ -78,8 +91,8 @@ public:
     tiles.erase();
   }
 
-  /// Takes the coordinates that the drawing role hands on.
-  void follow(ForEachTileOp tiles) {
+  /// Takes the coordinates that the drawing role hands on. branch: null, or what is taken for these tiles.
+  void follow(ForEachTileOp tiles, scf::IfOp branch) {
     OpBuilder builder(tiles);
     Type i32 = builder.getI32Type();
     scf::WhileOp::create(
@@ -92,6 +105,11 @@ public:
         },
         [&](OpBuilder &inside, Location loc, ValueRange at) {
           runTile(tiles, {at[0], at[1]}, inside);
+          if (branch) {
+            branch.thenYield().erase();
+            branch->getBlock()->getOperations().splice(branch->getIterator(), branch.thenBlock()->getOperations());
+            branch.erase();
+          }
           scf::YieldOp::create(inside, loc);
         });
     tiles.erase();
@@ -172,12 +190,15 @@ LogicalResult tileloom::drawTiles(SpecializeOp kernel) {
   // One slot: what is drawn early cannot go to another CTA any more, when the last tiles are dealt.
   ValueRing ring(builder, kernel.getLoc(), builder.getI32Type(), "tile_place", 1);
   Drawer drawer(ring, function.getArgument(index));
-  for (ForEachTileOp loop : loops) {
+  for (ForEachTileOp loop : loops)
     prepareTileLoop(loop);
+  SmallVector<scf::IfOp> branches = branchesOverTiles(loops);
+  branches.resize(loops.size());
+  for (auto [loop, branch] : llvm::zip(loops, branches)) {
     if (loop->getParentOfType<RoleOp>() == drawing)
-      drawer.draw(loop);
+      drawer.draw(loop, branch);
     else
-      drawer.follow(loop);
+      drawer.follow(loop, branch);
   }
   return success();
 }

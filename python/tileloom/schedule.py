@@ -33,7 +33,8 @@ class Prediction(ctypes.Structure):
     _fields_ = [("microseconds", ctypes.c_double), ("tiles", ctypes.c_double), ("waves", ctypes.c_double),
                 ("product_clocks", ctypes.c_double), ("copy_clocks", ctypes.c_double), ("other_clocks", ctypes.c_double),
                 ("turn_clocks", ctypes.c_double), ("bytes", ctypes.c_double), ("stages", ctypes.c_int64), ("raster", ctypes.c_int64),
-                ("keep", ctypes.c_int64), ("split", ctypes.c_int64), ("reason", ctypes.c_char * 160)]
+                ("keep", ctypes.c_int64), ("split", ctypes.c_int64), ("cluster", ctypes.c_int64), ("multicast", ctypes.c_int64),
+                ("reason", ctypes.c_char * 160)]
 
 
 def predict(text, target, schedule, values):
@@ -105,6 +106,8 @@ def completed(prediction, own, schedule):
         own = {**own, "keep": _KEEP[prediction.keep]}
     if prediction.split > 1 and "split" not in (schedule or {}):
         own = {**own, "split": prediction.split}
+    if prediction.cluster > 1 and "cluster" not in (schedule or {}):
+        own = {**own, "cluster": prediction.cluster, "multicast": _KEEP[prediction.multicast]}
     return own
 
 
@@ -130,6 +133,9 @@ def choose(kernel, arguments, legal, emit, target, schedule=None):
     for prediction, constants, own in ranked(kernel, arguments, emit, target, schedule)[:_TRIALS]:
         own = completed(prediction, own, schedule)
         wrong = legal(constants, own)
+        if isinstance(wrong, Exception) and prediction.cluster > 1 and "cluster" not in (schedule or {}):  # the model knows loads, not all that clusters need
+            own = {key: value for key, value in own.items() if key not in ("cluster", "multicast")}
+            wrong = legal(constants, own)
         if wrong is None:
             return {**constants, "schedule": own}
         if isinstance(wrong, Exception):

@@ -103,6 +103,54 @@ def test_what_is_not_named_is_not_read():
     assert (again[0][:, :256] == found[0][:, :256]).all() and (again[1][:, :, :256] == found[1][:, :, :256]).all()
 
 
+@pytest.mark.parametrize("size", [(64, 48), (128, 128)])
+@pytest.mark.parametrize("s, splits", [(1, None), (1, 3), (5, 2), (40, 4), (130, 2)])
+@pytest.mark.parametrize("heads", [1, 4])
+def test_parts(size, s, splits, heads):
+    """Parts of the lists, some of them empty, and heads as rows where all have the same lists."""
+    q, k, v = inputs(s + heads, 2, s, 500, 4, 2, 64)
+    rng = np.random.default_rng(size[1] + s)
+    kinds = rng.integers(0, 3, (2, heads, -(-s // size[0]), -(-500 // size[1])))
+    kinds[1, 0, 0] = 0
+    mask = kernels.BlockMask(*lists(kinds == 1), *lists(kinds == 2), size)
+    options = {"mask_mod": prefix, "mod_arguments": (177,), "num_splits": splits, "sinks": np.linspace(-1, 1, 4, dtype=np.float32)}
+    for pack in (None, False, True) if heads == 1 else (None, False):
+        found = run(q, k, v, mask, pack_gqa=pack, **options)
+        compare(found, q, k, v, kinds == 1, kinds == 2, size, prefix_numpy(177), sinks=options["sinks"])
+
+
+def test_parts_of_latent_attention():
+    q, k, _ = inputs(8, 1, 2, 300, 16, 1, 576)
+    kinds = np.array([[2, 0, 1, 0, 1]])[None, None]
+    out, lse = np.full((1, 2, 16, 512), np.nan).astype(BF16), np.full((1, 16, 2), np.nan, np.float32)
+    found = kernels.attention(q, k, k[..., :512], out, lse=lse, block_mask=kernels.BlockMask(*lists(kinds == 1), *lists(kinds == 2), (64, 64)), mask_mod=prefix,
+                              mod_arguments=(150,), num_splits=2)
+    compare(found, q, k, k[..., :512], kinds == 1, kinds == 2, (64, 64), prefix_numpy(150))
+
+
+@pytest.mark.parametrize("page", [None, 16, 12])
+@pytest.mark.parametrize("splits", [1, 3])
+def test_blocks_of_a_cache(page, splits):
+    """What lies behind a sequence counts for nothing though a block names it; blocks beyond max_seqlen_k are left out."""
+    lengths, rng = np.array([300, 0, 77], np.int32), np.random.default_rng(splits)
+    q, k, v = inputs(9, 3, 2, 384, 8, 2, 64)
+    kinds = rng.integers(0, 3, (3, 1, 1, 4))
+    for b, length in enumerate(lengths):
+        k[b, length:] = v[b, length:] = np.nan
+    caches, table = (k, v), None
+    if page:
+        table = rng.permutation(3 * 384 // page).reshape(3, -1).astype(np.int32)
+        caches = [np.empty((3 * 384 // page, page, 2, 64), BF16) for _ in range(2)]
+        for pool, own in zip(caches, (k, v)):
+            pool[table] = own.reshape(3, -1, page, 2, 64)
+    out, lse = np.full(q.shape, np.nan).astype(BF16), np.full((3, 8, 2), np.nan, np.float32)
+    kernels.attention_kvcache(q, *caches, out, lse=lse, cache_seqlens=lengths, page_table=table, max_seqlen_k=310, num_splits=splits,
+                              block_mask=kernels.BlockMask(*lists(kinds == 1), *lists(kinds == 2), (64, 96)), mask_mod=prefix, mod_arguments=(50,))
+    for b, length in enumerate(lengths):
+        own = elements(kinds[b] == 1, kinds[b] == 2, (64, 96), 2, length, prefix_numpy(50))
+        check((out[b:b + 1], lse[b:b + 1]), batch(q[b:b + 1], k[b:b + 1, :length], v[b:b + 1, :length], mask=own))
+
+
 def test_refuses():
     q, k, v = inputs(7, 1, 256, 256, 2, 2, 64)
     counts, indices = lists(np.ones((1, 1, 2, 2), bool))
@@ -113,7 +161,11 @@ def test_refuses():
             (r"'block_mask.kv_indices' has shape \[1, 1, 2, 2\]; needed \[1 or 1, 1 or 2, 2, at least 4\]",
              kernels.BlockMask(counts, indices, BLOCK_SIZE=(128, 64)), {}),
             (r"'block_mask.BLOCK_SIZE' is \(100, 128\); needed", kernels.BlockMask(counts, indices, BLOCK_SIZE=(100, 128)), {}),
+            (r"'block_mask.BLOCK_SIZE' is \(128, 24\); needed", kernels.BlockMask(counts, indices, BLOCK_SIZE=(128, 24)), {}),
             ("'block_mask.kv_num_blocks' is of int64; needed int32", kernels.BlockMask(counts.astype(np.int64), indices), {}),
             ("'block_mask.full_kv_indices' is missing; needed both, or none", kernels.BlockMask(counts, indices, counts), {})):
         with pytest.raises(tl.ArgumentError, match="^attention: " + message):
             run(q, k, v, mask, **options)
+    q, k, v = inputs(7, 1, 2, 256, 4, 2, 64)
+    with pytest.raises(tl.ArgumentError, match="'pack_gqa' is given with lists of blocks for each head; needed the same lists for all heads"):
+        run(q, k, v, kernels.BlockMask(*lists(np.ones((1, 4, 1, 2), bool))), pack_gqa=True)

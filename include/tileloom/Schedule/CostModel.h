@@ -51,10 +51,11 @@ struct Machine {
   double launch = 6430;      ///< clocks of a launch: start, end
   double launchSlot = 21.9;    ///< and for each slot of the ring
   double launchSpread = 225;  ///< and for each factor e of CTAs
+  double launchCluster = 2100; ///< and where CTAs run in clusters
   double firstCopy = 1.35;    ///< times the copies of the first slot
-  double partialStore = 59.9;  ///< bytes of a slice's sums out of one SM, per clock
-  double partialLoad = 56.8;  ///< and in, by the last slice
-  double arrival = 4430;     ///< clocks of fences and counter when a slice is done
+  double partialStore = 40;  ///< bytes of a slice's sums out of one SM, per clock
+  double partialLoad = 40;  ///< and in, by the last slice
+  double arrival = 2600;     ///< clocks of fences and counter when a slice is done
   double dramBytes = 4463e3; ///< per microsecond
   double dramBytesPerProcessor = 60.65e3;
   double keptGain = 1.06;       ///< of it, where `keep` spares L2 from writing back
@@ -84,6 +85,8 @@ struct Prediction {
   int64_t raster = 0; ///< rows of tiles whose streams fit L2 together, where the order matters
   Keep keep = Keep::None;
   int64_t split = 1; ///< slices of the loop: the schedule's, or what is best
+  int64_t cluster = 1; ///< CTAs that load for each other, in the same way
+  llvm::StringRef multicast; ///< what they share
 };
 
 /// `kernel`: a tile program whose schedule is assigned (tile-assign-schedule). `arguments`: values

@@ -14,6 +14,9 @@ bool tilesDiffer(tile::ForEachTileOp tiles);
 /// Whether the place of a load comes from memory: neighbouring tiles may then load different ones.
 bool placesAreRead(tile::ForEachTileOp tiles);
 
+/// Whether tiles may load differently many boxes, each by what is known of it as it runs.
+bool loadsDiffer(mlir::Operation *kernel);
+
 } // namespace tileloom::schedule
 
 #endif // TILELOOM_SCHEDULE_TILEWORK_H

@@ -4,7 +4,7 @@ import tileloom as tl
 
 from . import arrays
 from .attention_blocks import checked_blocks, over_blocks
-from .attention_arguments import TYPES, checked, descales, latent_columns, multiprocessors, options, result_type, splits_of
+from .attention_arguments import checked, descales, latent_columns, multiprocessors, options, result_type, splits_of
 from .attention_parts import over_parts
 from .decode_plan import choose_splits, keys_seen, rows_of_groups
 from .online_softmax import attend, dense, descaled, finish, key_tiles, logarithm
@@ -38,7 +38,7 @@ def attention(q, k, v, out=None, *, causal=False, softmax_scale=None, window=Non
               mask_mod=None, mod_arguments=(), block_mask=None, q_descale=None, k_descale=None, v_descale=None, num_splits=None,
               pack_gqa=None, deterministic=False, rescale_threshold=None, lse=None, **launch):
     """q [B, S, H, D], k [B, T, G, D], v [B, T, G, E] in float16, bfloat16 or float8_e4m3fn, H a multiple of G, D and E up to 256 (or 576 and 512 with
-    v = k[..., :512], multi-head latent attention, in 16 bits); any S and T. Gives
+    v = k[..., :512], multi-head latent attention); any S and T. Gives
     (out, lse): out [B, S, H, E], lse [B, H, S] in float32 (natural logarithm). A row that sees no key gives zeros and -inf. Tensors whose rows do not
     start at multiples of 16 bytes go through a padded copy.
 
@@ -57,8 +57,9 @@ def attention(q, k, v, out=None, *, causal=False, softmax_scale=None, window=Non
                      not full. Not with causal, window and attention_chunk
     q_descale, k_descale, v_descale  [B, G], float32: factors of the elements of q, k and v; out is bfloat16 then, by default
     num_splits       parts of the keys that are worked on at the same time and put together afterwards, for few queries and many keys; by default (None or 0)
-                     as many as fill the machine. Not with block_mask
-    pack_gqa         whether the heads of a group are rows of one tile; by default if there are few queries. Not with block_mask
+                     as many as fill the machine
+    pack_gqa         whether the heads of a group are rows of one tile; by default if there are few queries. With block_mask only where all heads have the
+                     same lists
     rescale_threshold  sums are rescaled where a row's largest score has grown by more than this many powers of two since the last time; 0: by anything.
                      By default 8 (in 8 bits 4, the most there) where E is above 64, where that is faster, else 0
     deterministic    results are the same bits every time in any case
@@ -72,7 +73,7 @@ def attention(q, k, v, out=None, *, causal=False, softmax_scale=None, window=Non
         arrays.require_rank(facts[own], 4, name, own, "four dimensions: batch, length, heads, head dimension")
     if latent:
         facts["qv"] = arrays.facts_of(qv, name, "q")
-    D, E, H, G = checked(name, facts, widest_v=512 if latent else None, types=arrays.HALF if latent else TYPES)
+    D, E, H, G = checked(name, facts, widest_v=512 if latent else None)
     B, S, T = facts["q"].shape[0], facts["q"].shape[1], facts["k"].shape[1]
     arrays.require_shape(facts["k"], (B, T, G, D), name, "k", "by the shapes of 'q' and 'k'")
     arrays.require_shape(facts["v"], (B, T, G, E), name, "v", "by the shapes of 'q' and 'k'")
@@ -82,11 +83,8 @@ def attention(q, k, v, out=None, *, causal=False, softmax_scale=None, window=Non
     facts.update(descales(name, facts["q"], scales, B, G))
     splits, blocks = splits_of(name, num_splits), None
     if block_mask is not None:
-        for what, value in (("num_splits above 1", splits > 1), ("pack_gqa", pack_gqa), ("head dimension 576", latent)):
-            arrays.require(not value, name, "block_mask", f"is given with {what}", "one of the two")
-        arrays.require(given[1:5] == (False, None, None, None), name, "block_mask", "is given with causal, window or attention_chunk", "these in mask_mod")
-        blocks = checked_blocks(name, block_mask, facts["q"], T)
-        facts.update(blocks[1])
+        blocks, pack_gqa, found = checked_blocks(name, block_mask, facts["q"], T, given, H // G, pack_gqa)
+        facts.update(found)
     out = arrays.empty(q, (B, S, H, E), result_type(facts["q"])) if out is None else out
     lse = arrays.empty(q, (B, H, S), tl.float32) if lse is None else lse
     results = {"out": arrays.facts_of(out, name, "out"), "lse": arrays.facts_of(lse, name, "lse")}
@@ -101,10 +99,10 @@ def attention(q, k, v, out=None, *, causal=False, softmax_scale=None, window=Non
             processors = max(multiprocessors(facts["q"]) - (launch.get("sm_margin") or 0), 1)
             splits = choose_splits(B * (H // groups[0]) * groups[2], -(-keys_seen(T, S, *given[1:5]) // 128), processors)
         stored, result = arrays.boxed_result(out, results["out"])
-        if blocks:
-            over_blocks(q, k, v, stored, lse, given, factors, blocks[0], T, launch)
-        elif splits > 1 or groups[0] > 1 or S <= 64 or latent:
-            over_parts(q, k, v, stored, lse, given, factors, groups=groups, splits=splits, most=T, qv=qv, **launch)
+        if splits > 1 or groups[0] > 1 or latent or S <= 64 and not blocks:
+            over_parts(q, k, v, stored, lse, given, factors, groups=groups, splits=splits, most=T, qv=qv, blocks=blocks, **launch)
+        elif blocks:
+            over_blocks(q, k, v, stored, lse, given, factors, blocks, T, launch)
         else:
             attention_kernel(q, k, v, stored, lse, *given, factors, **launch)
         if result is not out:

@@ -20,6 +20,23 @@ def blocks_of(counts, lists, of_sequence, of_head, of_block, b, h, block, most):
     return tl.minimum(tl.load(counts + place), most), lists + place * of_block
 
 
+@tl.jit
+def both(counts, lists, steps, b, h, block, most):
+    """(blocks that mask_mod decides on, their list, full blocks, their list or None): blocks_of the two lists."""
+    asked, first = blocks_of(counts[0], lists[0], steps[0], steps[1], steps[2], b, h, block, most)
+    if counts[1] is None:
+        return asked, first, 0, None
+    whole, second = blocks_of(counts[1], lists[1], steps[3], steps[4], steps[5], b, h, block, most)
+    return asked, first, whole, second
+
+
+@tl.jit
+def part_of_blocks(tiles, z, splits):
+    """(first tile, how many, perhaps none) of part z of `splits` of the tiles of the lists."""
+    each = tl.cdiv(tiles, splits)
+    return tl.minimum(z * each, tl.maximum(tiles - 1, 0)), tl.maximum(tl.minimum(each, tiles - z * each), 0)
+
+
 @tl.jit(candidates={"BM": (128, 64), "BN": (128, 64, 96, 48, 32, 16)})
 def block_sparse_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, counts, lists, steps, scale, sinks, softcap, score_mod: tl.constexpr,
                         mask_mod: tl.constexpr, arguments, DK: tl.constexpr, DV: tl.constexpr, THRESHOLD: tl.constexpr, scales, QUERIES: tl.constexpr,
@@ -37,13 +54,10 @@ def block_sparse_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, cou
         own = descaled(scale, scales, b * G + g)
         qt = q.load([b, m, h, 0], [BM, DK])
         block, most = m // QUERIES, tl.cdiv(T, KEYS)
-        asked, first = blocks_of(counts[0], lists[0], steps[0], steps[1], steps[2], b, h, block, most)
-        whole, second = 0, None
-        if counts[1] is not None:
-            whole, second = blocks_of(counts[1], lists[1], steps[3], steps[4], steps[5], b, h, block, most)
+        asked, first, whole, second = both(counts, lists, steps, b, h, block, most)
         # One loop over both lists: two loops would share the slots of shared memory, one for each of their rings.
         sums = attend(qt, k, v, ((b, g),) * 2, dense, rows, ((asked + whole) * (KEYS // BN), 0), band, own, (softcap, score_mod, mask_mod, (b, h), arguments),
-                      DV, BN, THRESHOLD, (), (0,), (first, asked, second, KEYS, WHOLE))
+                      DV, BN, THRESHOLD, (), (0,), (first, asked, second, KEYS, WHOLE, 0))
         out, rest = finish(sums, None if sinks is None else tl.load(sinks + h).to(tl.float32))
         if scales[2] is not None:
             out = out * tl.load(scales[2] + b * G + g)
@@ -62,14 +76,16 @@ def over_blocks(q, k, v, out, lse, given, scales, blocks, T, launch):
     block_sparse_kernel(q, k, v, out, lse, counts, lists, steps, scale, *others, DK, DV, threshold, scales, *size, T % size[1] == 0, **launch)
 
 
-def checked_blocks(name, block_mask, q, T):
-    """(counts, lists, steps, QUERIES, KEYS) for block_sparse_kernel, and the facts of their tensors, after checks. q: the facts of q."""
+def checked_blocks(name, block_mask, q, T, given, ratio, pack_gqa):
+    """((counts, lists, steps, QUERIES, KEYS) for block_sparse_kernel, pack_gqa, the facts of their tensors), after checks. q: the facts of q; given: what
+    `options` gives; ratio: heads for each of the keys."""
+    arrays.require(given[1:5] == (False, None, None, None), name, "block_mask", "is given with causal, window or attention_chunk", "these in mask_mod")
     fields = [getattr(block_mask, own, None) for own in BlockMask._fields]
     arrays.require(fields[0] is not None and fields[1] is not None, name, "block_mask", f"is of type {type(block_mask).__name__}",
                    "a BlockMask: kv_num_blocks and kv_indices at least")
-    size = fields[4]
+    size, step = fields[4], 32 // q.dtype.itemsize
     arrays.require(isinstance(size, (tuple, list)) and len(size) == 2 and all(hasattr(own, "__index__") for own in size) and size[0] % 64 == 0 and
-                   size[1] % 16 == 0 and min(size) > 0, name, "block_mask.BLOCK_SIZE", f"is {size!r}", "(queries, keys): multiples of 64 and of 16")
+                   size[1] % step == 0 and min(size) > 0, name, "block_mask.BLOCK_SIZE", f"is {size!r}", f"(queries, keys): multiples of 64 and of {step}")
     (B, S, H), found, counts, lists, steps = q.shape[:3], {}, [], [], []
     rows, columns = -(-S // size[0]), -(-T // size[1])
     for prefix, count, index in (("", *fields[:2]), ("full_", *fields[2:4])):
@@ -87,4 +103,7 @@ def checked_blocks(name, block_mask, q, T):
         arrays.require_contiguous(found[one], (batch, heads, rows), tl.int32, name, one, f"as '{two}'")
         counts.append(count), lists.append(index)
         steps.extend((rows * heads if batch > 1 else 0, rows if heads > 1 else 0, width))
-    return (tuple(counts), tuple(lists), tuple(steps), int(size[0]), int(size[1])), found
+    if any(steps[1::3]) and ratio > 1:
+        arrays.require(not pack_gqa, name, "pack_gqa", "is given with lists of blocks for each head", "the same lists for all heads")
+        pack_gqa = False
+    return (tuple(counts), tuple(lists), tuple(steps), int(size[0]), int(size[1])), pack_gqa, found

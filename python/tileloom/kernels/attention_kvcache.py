@@ -4,21 +4,22 @@ import tileloom as tl
 
 from . import arrays
 from .append import append, rotation
-from .attention_arguments import TYPES, cache_rows, checked, descales, indices, latent_columns, options, result_type, splits_of
+from .attention_arguments import cache_rows, checked, descales, indices, latent_columns, options, result_type, splits_of
+from .attention_blocks import checked_blocks
 from .attention_parts import over_parts
 from .decode_plan import rows_of_groups
 
 
 def attention_kvcache(q, k_cache, v_cache, out=None, *, qv=None, cache_seqlens=None, k_new=None, v_new=None, cache_batch_idx=None, cache_leftpad=None,
                       page_table=None, rotary_cos=None, rotary_sin=None, rotary_interleaved=True, causal=False, softmax_scale=None, window=None,
-                      attention_chunk=None, softcap=None, sinks=None, score_mod=None, mask_mod=None, mod_arguments=(), num_splits=None, pack_gqa=None,
-                      max_seqlen_k=None, scheduler_metadata=None, deterministic=False, q_descale=None, k_descale=None, v_descale=None, rescale_threshold=None,
-                      lse=None, **launch):
+                      attention_chunk=None, softcap=None, sinks=None, score_mod=None, mask_mod=None, mod_arguments=(), block_mask=None, num_splits=None,
+                      pack_gqa=None, max_seqlen_k=None, scheduler_metadata=None, deterministic=False, q_descale=None, k_descale=None, v_descale=None,
+                      rescale_threshold=None, lse=None, **launch):
     """Attention of q [B, S, H, D] over a cache: k_cache [batches, capacity, G, D] and v_cache [..., E], or pages of it, [pages, page size, G, ...] with
     page_table [B, pages of a sequence]. Gives (out [B, S, H, E], lse [B, H, S]). The index tensors are int32; what lies behind a sequence may hold anything.
 
-    qv [B, S, H, E]      scores are q k^T + qv v^T (multi-head latent attention); E up to 512 then, float16 or bfloat16. q and k_cache of 576 columns with
-                         v_cache = k_cache[..., :512] are the same
+    qv [B, S, H, E]      scores are q k^T + qv v^T (multi-head latent attention); E up to 512 then. q_descale is of both. q and k_cache of 576 columns with
+                         v_cache = k_cache[..., :512] are the same, where k_descale is of all columns and v_descale of the values
     cache_seqlens [B]    keys in the cache of each sequence; by default all of it
     k_new, v_new         [B, N, G, ...]: written into the cache behind these first, and seen
     cache_batch_idx [B]  the sequence's place in the cache (its row of page_table), by default b
@@ -44,7 +45,7 @@ def attention_kvcache(q, k_cache, v_cache, out=None, *, qv=None, cache_seqlens=N
     for one, tensor in facts.items():
         arrays.require_rank(tensor, 4, name, one, "four dimensions: batch or pages, length, heads, head dimension")
     wide = None if qv is None else 512
-    D, E, H, G = checked(name, facts, ("k_cache", "v_cache"), widest_v=wide, types=TYPES if qv is None else arrays.HALF)
+    D, E, H, G = checked(name, facts, ("k_cache", "v_cache"), widest_v=wide)
     B, S = facts["q"].shape[:2]
     if qv is not None:
         arrays.require_shape(facts["qv"], (B, S, H, E), name, "qv", "by the shapes of 'q' and 'v_cache'")
@@ -88,7 +89,10 @@ def attention_kvcache(q, k_cache, v_cache, out=None, *, qv=None, cache_seqlens=N
         arrays.require(hasattr(max_seqlen_k, "__index__") and max_seqlen_k >= 0, name, "max_seqlen_k", f"is {max_seqlen_k!r}", "an int above 0, or None")
         most = min(most, int(max_seqlen_k))
     most = max(most, 2)  # a constant 1 would be a variant of its own
-    splits = splits_of(name, num_splits)
+    splits, blocks = splits_of(name, num_splits), None
+    if block_mask is not None:
+        blocks, pack_gqa, lists = checked_blocks(name, block_mask, facts["q"], most, given, H // G, pack_gqa)
+        arrays.require_device(("q", facts["q"]), lists, name)
     plan = scheduler_metadata
     if plan is not None:
         index["scheduler_metadata"] = arrays.facts_of(plan, name, "scheduler_metadata")
@@ -107,5 +111,5 @@ def attention_kvcache(q, k_cache, v_cache, out=None, *, qv=None, cache_seqlens=N
     q = arrays.boxed(q, arrays.facts_of(q, name, "q"))
     over_parts(q, k_cache, v_cache, out, lse, given, tuple(scales.values()), groups=rows_of_groups(S, H // G, pack_gqa), splits=splits, most=most,
                lengths=cache_seqlens, added=added, places=cache_batch_idx, padding=cache_leftpad, table=page_table, page=page, steps=steps, plan=plan, qv=qv,
-               **launch)
+               blocks=blocks, apart=qv is not None and not found and k_descale is not v_descale, **launch)
     return out, lse

@@ -4,10 +4,11 @@ import tileloom as tl
 
 from . import arrays
 from .attention_arguments import launch_options, multiprocessors, width
+from .attention_blocks import both, part_of_blocks
 from .combine import combine
 from .decode_plan import choose_splits, keys_seen, most_parts
-from .online_softmax import attend, dense, descaled, logarithm
-from .parts import finish_part, hand_in, keys_of_tile, rows_of_heads, rows_together, space_for, write_together
+from .online_softmax import attend, dense, descaled, key_tiles, logarithm
+from .parts import finish_part, hand_in, keys_of_tile, part, rows_of_heads, rows_together, space_for, two_slots, write_together
 from .sequences import gather_pages, load_pages, load_rows
 
 
@@ -54,11 +55,14 @@ def kvcache_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, lse_step
                    splits, R: tl.constexpr, ROWS: tl.constexpr, PAGE: tl.constexpr, READ: tl.constexpr, scale, CAUSAL: tl.constexpr, left=None, right=None,
                    chunk=None, sinks=None, softcap=None, score_mod: tl.constexpr = None, mask_mod: tl.constexpr = None, arguments=(), DK: tl.constexpr = 128,
                    DV: tl.constexpr = 128, THRESHOLD: tl.constexpr = 0.0, scales=(None, None, None), plan=None, items=None, qv: tl.view = None,
-                   HALVES: tl.constexpr = 1, TOGETHER: tl.constexpr = 0, space=None, BM: tl.constexpr = tl.auto, BN: tl.constexpr = tl.auto):
+                   HALVES: tl.constexpr = 1, TOGETHER: tl.constexpr = 0, space=None, counts=None, lists=None, list_steps=None,
+                   QUERIES: tl.constexpr = 0, KEYS: tl.constexpr = 0, WHOLE: tl.constexpr = False, APART: tl.constexpr = False,
+                   BM: tl.constexpr = tl.auto, BN: tl.constexpr = tl.auto):
     """q [B, S, H, D], k and v [batches or pages, rows, G, ...], o [splits * B, S, H, E]. A tile has ROWS rows for each query, the first R of them a
     head's each. plan: None, or how many of the `splits` parts the keys of each sequence have, and from plan[B] on `items` parts
     (decode_plan.py). qv: None, or [B, S, H, E]: scores are q k^T + qv v^T. HALVES: 2 where v has 2 * DV columns, each half a tile's. TOGETHER: 0, or so
-    many rows at a time the last part of a tile puts together, in `space`; o is [B, S, H, E] then."""
+    many rows at a time the last part of a tile puts together, in `space`; o is [B, S, H, E] then. counts to WHOLE: None, or blocks of keys
+    (block_sparse_kernel). APART: the scores' two products have the factors of k and of v; else both have k's."""
     B, S, H = q.shape[:3]
     G = k.shape[2]
     for b, group, m, z in tl.tiles(B if items is None else items, H // R, (S * ROWS, BM), (splits if items is None else 1) * HALVES):
@@ -73,15 +77,27 @@ def kvcache_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, lse_step
             g = group // (H // R // G)
             T, of_k, of_v = cached(b, g, lengths, added, k.shape[1], most, places, left_padding, table, table_step, steps, PAGE)
             band = S, T, CAUSAL, left, right, chunk
-            row, first, i, h, tiles = rows_of_heads(group, m, (z, count), band, R, ROWS, BM, BN)
+            row, first, i, h = rows_of_heads(group, m, R, ROWS, BM)
             mods = softcap, score_mod, mask_mod, (b, h[:, None]), arguments
+            tiles, named = None, None
+            if counts is None:
+                tiles = part(key_tiles(first, first + BM // ROWS, band, BN), z, count)
+            else:
+                tl.static_assert(QUERIES % (BM // ROWS) == 0, "BM: a tile of queries lies in one block")
+                tl.static_assert(KEYS % BN == 0, "BN: a block of keys is whole tiles")
+                asked, one, whole, two = both(counts, lists, list_steps, b, group * R, first // QUERIES, tl.cdiv(most, KEYS))
+                begin, number = part_of_blocks((asked + whole) * (KEYS // BN), z, count)
+                tiles, named = (number, 0), (one, asked, two, KEYS, WHOLE, begin)
             sides = (column,) if HALVES == 1 else (column, DV - column)
             parts = ()
             if qv is not None:
                 for side in sides:
                     parts = parts + (load_group(qv, b, first, group, R, ROWS, BM, DV, side),)
-            sums = attend(load_group(q, b, first, group, R, ROWS, BM, DK), k, v, (of_k, of_v), READ, i, tiles, band, descaled(scale, scales, b * G + g),
-                          mods, DV, BN, THRESHOLD, parts, sides)
+            own, apart = descaled(scale, (scales[0], None if APART else scales[1]), b * G + g), None
+            if APART:
+                apart = descaled(1.0, scales[1:2], b * G + g), descaled(1.0, scales[2:], b * G + g)
+            sums = attend(load_group(q, b, first, group, R, ROWS, BM, DK), k, v, (of_k, of_v), READ, i, tiles, band, own, mods, DV, BN, THRESHOLD, parts,
+                          sides, named, apart)
             there = (i < S) & (row % ROWS < R)
             out, rest = finish_part(sums, sinks, h, z, there, scales[2], b * G + g)
             if TOGETHER:
@@ -98,39 +114,47 @@ def kvcache_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, lse_step
 
 
 def over_parts(q, k, v, out, lse, given, scales, *, groups, splits, most, lengths=None, added=0, places=None, padding=None, table=None, page=None,
-               steps=None, plan=None, qv=None, **launch):
+               steps=None, plan=None, qv=None, blocks=None, apart=False, **launch):
     """Launches kvcache_kernel, whose arguments these are, in `splits` parts (0: a choice); `combine` after it, where that is faster than in the same launch.
-    given: what `options` gives. page: rows of a page; steps: None where k and v are dense tensors. groups: what rows_of_groups gives."""
+    given: what `options` gives. page: rows of a page; steps: None where k and v are dense tensors. groups: what rows_of_groups gives. blocks: None, or what
+    checked_blocks gives."""
     facts, result = arrays.facts_of(q, "", "q"), arrays.facts_of(out, "", "out")
     (B, S, H, D), E = facts.shape, result.shape[3]
     scale, causal, *others = given
-    (R, ROWS, blocks), halves = groups, 1
+    (R, ROWS, tiles), halves = groups, 1
     if qv is not None:
         qv = arrays.boxed(qv, arrays.facts_of(qv, "", "qv"))
-        launch = {"BM": 64, "BN": 64 if E <= 256 else 32, **launch}
+        launch = {"BM": 64, **({"BN": 64 if E <= 256 else 32} if blocks is None else {}), **launch}
         others[-3:-1], halves = (width(D), width(min(E, 256))), 1 if E <= 256 else 2
-    launch, read = _tiles(page, S * ROWS, max(D, E), (D + E) * facts.dtype.itemsize, 32 // facts.dtype.itemsize, launch)
+    step = 32 // facts.dtype.itemsize
+    if blocks is not None:
+        blocks = *blocks, lengths is None and most % blocks[4] == 0
+        keys = keys_of_tile((D + E) * facts.dtype.itemsize, step) if S * ROWS <= 64 or halves > 1 else 128 if max(D, E) <= 128 else 64
+        launch = {"BM": 64 if S * ROWS <= 64 or blocks[3] % (128 // ROWS) else 128,
+                  "BN": next(own for own in range(keys - keys % step, 0, -step) if blocks[4] % own == 0), **launch}
+    launch, read = _tiles(page, S * ROWS, max(D, E), (D + E) * facts.dtype.itemsize, step, launch)
     if steps is None:
         read = dense
-    blocks = -(-S * ROWS // launch["BM"]) if "BM" in launch else blocks
+    tiles = -(-S * ROWS // launch["BM"]) if "BM" in launch else tiles
     processors = max(multiprocessors(facts) - (launch.get("sm_margin") or 0), 1)
     if plan is not None:
-        splits = splits or most_parts(H // R * blocks, processors)
+        splits = splits or most_parts(H // R * tiles, processors)
     elif not splits:
-        splits = choose_splits(B * (H // R) * blocks, -(-keys_seen(most, S, *given[1:5]) // 128), processors)
+        splits = choose_splits(B * (H // R) * tiles, -(-keys_seen(most, S, *given[1:5]) // 128), processors)
     if splits == 1:
         plan = None
     items = None if plan is None else arrays.facts_of(plan, "", "plan").shape[0] - B
     together = rows_together(S * ROWS, splits, others[-2], launch)
-    space = space_for(q, B * (H // R) * blocks * halves, splits, min(S * ROWS, 64), others[-2]) if together else None
+    space = space_for(q, B * (H // R) * tiles * halves, splits, min(S * ROWS, 64), others[-2]) if together else None
     stored, whole = arrays.boxed_result(out, result)
     logarithms, lse_steps, in_launch = lse, (H * S, S, 1), splits == 1 or together
+    listed = (None, None, None, 0, 0, False) if blocks is None else blocks
     if not in_launch:
         parts = arrays.empty(q, (splits, B, S, H, -(-E // 4) * 4), tl.float32)
         stored, logarithms, lse_steps = parts.reshape(splits * B, *parts.shape[2:]), arrays.empty(q, (splits, B, S, H), tl.float32), (S * H, 1, H)
     step = None if table is None else arrays.facts_of(table, "", "page_table").strides[0]
     kvcache_kernel(q, k, v, stored, logarithms, lse_steps, lengths, added, most, places, padding, table, step, steps, splits, R, ROWS, page, read, scale,
-                   causal and S > 1, *others, scales, plan, items, qv, halves, together, space, **launch)  # one query sees all keys
+                   causal and S > 1, *others, scales, plan, items, qv, halves, together, space, *listed, apart, **launch)  # one query sees all keys
     if not in_launch:
         combine(parts[..., :E], logarithms, out, lse, counts=None if plan is None else plan[:B], **launch_options(launch))
     elif whole is not out:
@@ -145,7 +169,7 @@ def _tiles(page, rows, widest, bytes_of_key, step, launch):
         launch = {"BM": 64, **launch}
         wanted = keys_of_tile(bytes_of_key, step)
         if page is None:
-            launch = {"BN": wanted, **launch}
+            launch = {"BN": wanted, **two_slots(bytes_of_key, step, launch)}
     if page is None:
         return launch, load_rows
     keys = launch.get("BN", wanted)
@@ -154,6 +178,6 @@ def _tiles(page, rows, widest, bytes_of_key, step, launch):
     if page % 8 == 0 and (page % keys == 0 or keys % page == 0):
         return {"BN": keys, **launch}, load_pages
     fitting = [own for own in (128, 112, 96, 80, 64, 48) if own <= max(keys, 64) and page % own == 0 and own % step == 0]
-    if fitting:
+    if fitting and "BN" not in launch:
         return {"BN": fitting[0], **launch}, load_pages
     return {"BN": 64, **launch}, gather_pages

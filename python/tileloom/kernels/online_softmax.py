@@ -9,6 +9,7 @@ import tileloom as tl
 
 LOG2E = tl.constexpr(1.4426950408889634)
 LN2 = tl.constexpr(0.6931471805599453)
+FALL = tl.constexpr(8.0)
 
 
 @tl.jit
@@ -90,7 +91,7 @@ def masked(s, rows, columns, band, ends, mods, blocks, j, BN: tl.constexpr):
     if mods is not None and mods[2] is not None:
         asked = mods[2](*mods[3], rows[:, None], columns[None, :], *mods[4])
         if blocks is not None and blocks[2] is not None:
-            asked = asked | (j >= blocks[1] * (blocks[3] // BN))
+            asked = asked | (blocks[5] + j >= blocks[1] * (blocks[3] // BN))
         mask = asked if mask is None else mask & asked
     return s if mask is None else tl.where(mask, s, -tl.inf)
 
@@ -104,16 +105,20 @@ def named(blocks, index):
 
 @tl.jit
 def attend(qt, k, v, places, READ: tl.constexpr, rows, tiles, band, scale, mods, D: tl.constexpr, BN: tl.constexpr, THRESHOLD: tl.constexpr,
-           qv=(), columns_of_v=(0,), blocks=None):
+           qv=(), columns_of_v=(0,), blocks=None, apart=None):
     """(acc [rows, D], top [rows], total [rows], scale, raised): for p = 2^((score - top) * scale + raised), the sums of p v, the largest score, the sums of p.
 
     tiles: what key_tiles gives. READ(x, place, n, BN, D, column): the rows of k or v from n on, as a tile [BN, D], zeros beyond T; places: the place of each.
     blocks: None, or (list of blocks of keys, how many, list of blocks that the mask_mod of mods is not asked for, or None; keys of a block, whether all
-    blocks are whole): tiles then is (how many tiles, any number), of these blocks.
+    blocks are whole; the first tile): tiles then is (how many tiles, any number), of these blocks from that tile on.
     qv: tiles [rows, D] whose products with the columns of v from columns_of_v on are added to the scores; acc is of the columns from the first of these on.
+    apart: None, or factors of the products with k and of those with v.
     top follows the scores only where they grow by more than 2^THRESHOLD: acc is scaled less often, and p is at most 2^THRESHOLD.
-    p in 8 bits is raised, so that more of it is a normal number: at most 2^8 with what the scores may have grown."""
+    p in 8 bits is raised, so that more of it is a normal number: at most 2^8 with what the scores may have grown. Without a THRESHOLD top is then the largest
+    score of the tile, not of all so far (at most 2^FALL below that): it is a power of two, which 8 bits have exactly, and what is large beside it has most
+    of the error."""
     raised: tl.constexpr = 8.0 - THRESHOLD if v.dtype.is_fp8() else 0.0
+    follow: tl.constexpr = raised and not THRESHOLD
     BM: tl.constexpr = qt.shape[0]
     count, end = tiles
     acc = tl.zeros((BM, D), tl.float32)
@@ -121,25 +126,36 @@ def attend(qt, k, v, places, READ: tl.constexpr, rows, tiles, band, scale, mods,
     total = tl.zeros((BM,), tl.float32)
     ends = limits(rows, band)
     factor = scale if mods is None else score(0.0, scale, rows, rows, mods)[1]
-    slack = THRESHOLD / factor if THRESHOLD else None
-    ahead = 0 if blocks is None else named(blocks, 0)  # of the next iteration: its copies wait for nothing then
+    slack = THRESHOLD / factor if THRESHOLD else FALL / factor if follow else None
+    largest = top
+    # The block of the next iteration is read an iteration ahead: its copies wait for nothing then.
+    ahead = 0 if blocks is None else named(blocks, blocks[5] // (blocks[3] // BN))
     for j in tl.range(count):  # the last tile first: the end of the keys and the diagonal cut only those that come first
         if blocks is None:
             n = (end - 1 - j) * BN
         else:
-            n = ahead * blocks[3] + j % (blocks[3] // BN) * BN
-            ahead = named(blocks, tl.minimum(j + 1, count - 1) // (blocks[3] // BN))
+            n = ahead * blocks[3] + (blocks[5] + j) % (blocks[3] // BN) * BN
+            ahead = named(blocks, (blocks[5] + tl.minimum(j + 1, count - 1)) // (blocks[3] // BN))
         s = tl.dot(qt, READ(k, places[0], n, BN, qt.shape[1]).T)
-        values = None
+        values, other = None, None
         for index in tl.static_range(len(qv)):
             part = READ(v, places[1], n, BN, D, columns_of_v[index])
-            s = tl.dot(qv[index], part.T, s)
+            if apart is None:
+                s = tl.dot(qv[index], part.T, s)
+            else:
+                other = tl.dot(qv[index], part.T) if index == 0 else tl.dot(qv[index], part.T, other)
             values = part if index == 0 else values
+        if apart is not None:
+            s = s * apart[0] + other * apart[1]
         columns = n + tl.arange(0, BN)
         s, _ = score(s, scale, rows, columns, mods)
         s = masked(s, rows, columns, band, ends, mods, blocks, j, BN)
         most = tl.max(s, 1)
-        new = tl.where(most > top + slack, most, top) if THRESHOLD else tl.maximum(top, most)
+        if follow:
+            largest = tl.maximum(largest, most)
+            new = tl.maximum(most, largest - slack)
+        else:
+            new = tl.where(most > top + slack, most, top) if THRESHOLD else tl.maximum(top, most)
         shift = tl.where(new == -tl.inf, 0.0, new)  # a row that has seen no key yet
         p = tl.exp2(s * factor - (shift * factor - raised)[:, None]) if raised else tl.exp2(s * factor - (shift * factor)[:, None])
         alpha = tl.exp2((top - shift) * factor)

@@ -3,7 +3,7 @@
 import tileloom as tl
 
 from . import arrays
-from .online_softmax import LN2, LOG2E, finish, key_tiles
+from .online_softmax import LN2, LOG2E, finish
 
 
 @tl.jit
@@ -17,15 +17,12 @@ def part(tiles, z, splits):
 
 
 @tl.jit
-def rows_of_heads(group, m, of, band, R: tl.constexpr, ROWS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
+def rows_of_heads(group, m, R: tl.constexpr, ROWS: tl.constexpr, BM: tl.constexpr):
     """A tile of BM rows from m on, ROWS for each query, of which the first R are a head's each of a group: (rows in the tile, the first row's query, each row's
-    query, each row's head, which tiles of keys part `of` = (z, splits) has)."""
+    query, each row's head)."""
     row = tl.arange(0, BM)
     first = m // ROWS
-    i = first + row // ROWS
-    h = group * R + tl.minimum(row % ROWS, R - 1)
-    z, splits = of
-    return row, first, i, h, part(key_tiles(first, first + BM // ROWS, band, BN), z, splits)
+    return row, first, first + row // ROWS, group * R + tl.minimum(row % ROWS, R - 1)
 
 
 @tl.jit
@@ -108,6 +105,15 @@ def rows_together(rows, splits, width, launch, always=False):
 
 
 def keys_of_tile(bytes_of_key, step):
-    """For few rows, whose bound is memory: fastest with 64 to 72 KB on the way to each processor (three slots); 192 KB were 3.5 % slower
-    (docs/notes/attention.md). step: keys that the tensor core takes at once."""
-    return max(32, min(128, (24 << 10) // bytes_of_key // step * step))
+    """Keys of a tile of few rows, whose bound is memory: 24 or 32 KB (docs/notes/attention.md). step: keys that the tensor core takes at once."""
+    tile = 32 << 10 if bytes_of_key >= 512 or step > 16 else 24 << 10
+    return max(32, min(128, tile // bytes_of_key // step * step))
+
+
+def two_slots(bytes_of_key, step, launch):
+    """The launch's options for such tiles of rows that lie one behind the other: with 64 KB on the way to each processor memory is up to 2 % faster than
+    with 96 (docs/notes/attention.md). Tiles of 8 bits are transposed on the way, and want a third slot, as pages do."""
+    own = launch.get("schedule")
+    if bytes_of_key < 512 or step > 16 or "BN" in launch or "num_stages" in launch or isinstance(own, str):
+        return launch
+    return {**launch, "schedule": {"stages": 2, **(own or {})}}

@@ -3,8 +3,8 @@
 import tileloom as tl
 
 from . import arrays
-from .online_softmax import attend, descaled, logarithm
-from .parts import finish_part, hand_in, keys_of_tile, rows_of_heads, rows_together, space_for, write_together
+from .online_softmax import attend, descaled, key_tiles, logarithm
+from .parts import finish_part, hand_in, keys_of_tile, part, rows_of_heads, rows_together, space_for, two_slots, write_together
 from .sequences import load_rows, sequence, store_rows
 
 
@@ -26,7 +26,8 @@ def varlen_parts_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, sta
             of_lse = b.to(tl.int64) * H * q.shape[-3] if starts_q is None else of_q.to(tl.int64)
             g = group // (H // R // G)
             band = S, T, CAUSAL, left, right, chunk
-            row, first, i, h, tiles = rows_of_heads(group, m, (z, splits), band, R, ROWS, BM, BN)
+            row, first, i, h = rows_of_heads(group, m, R, ROWS, BM)
+            tiles = part(key_tiles(first, first + BM // ROWS, band, BN), z, splits)
             mods = softcap, score_mod, mask_mod, (b, h[:, None]), arguments
             qt = load_rows(q, (of_q, S, group * R), first, BM, DK, 0, ROWS)  # rows of other groups where ROWS is more than R
             sums = attend(qt, k, v, ((of_k, T, g), (of_v, T, g)), load_rows, i, tiles, band, descaled(scale, scales, b * G + g), mods, DV, BN, THRESHOLD)
@@ -58,7 +59,7 @@ def over_varlen_parts(q, k, v, out, lse, index, batch, steps, longest, most, giv
     if splits > 1 or longest * ROWS <= 64:
         launch = {"BM": 64, **launch}
     if longest * ROWS <= 64:
-        launch = {"BN": keys_of_tile(sum(given[-3:-1]) * size, 32 // size), **launch}
+        launch = {"BN": keys_of_tile(sum(given[-3:-1]) * size, 32 // size), **two_slots(sum(given[-3:-1]) * size, 32 // size, launch)}
     if splits > 1:
         arrays.require(launch["BM"] == 64, "attention_varlen", "BM", f"is {launch['BM']}", "64 with num_splits above 1")
     together = rows_together(longest * ROWS, splits, given[-2], launch, always=True)

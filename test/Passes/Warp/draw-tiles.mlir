@@ -168,3 +168,104 @@ func.func @nobody_copies(%m: i32, %q: i64) {
   }
   return
 }
+
+// -----
+
+// Both roles do nothing behind the length of row i: the drawing role alone decides it, and hands on the tiles that have work. The end is handed on as ever.
+// CHECK-LABEL: func.func @empty_tiles
+func.func @empty_tiles(%A: !tile.desc<64x64xf32>, %m: i32, %n: i32, %lengths: i64) {
+  %c0 = arith.constant 0 : i32
+  %b = warp.buffer : !warp.buffer<2 x [64x64xf32]>
+  %free = warp.ring released %b : !warp.buffer<2 x [64x64xf32]>
+  %ready = warp.ring %b : !warp.buffer<2 x [64x64xf32]>
+  warp.specialize {
+    // CHECK: warp.role @math
+    // CHECK: scf.while
+    // CHECK: } do {
+    // CHECK-NOT: scf.if
+    // CHECK: warp.acquire
+    // CHECK: scf.yield
+    warp.role @math warps(4) {
+      warp.for_each_tile (%i, %j) in (%m, %n) attributes {warp.scheduler = "dynamic"} {
+        %l = nv.global_load %lengths[%i] : i32 -> i32
+        %work = arith.cmpi slt, %j, %l : i32
+        scf.if %work {
+          %t = warp.acquire %ready
+          warp.release %t to %free generic
+        }
+      }
+    }
+    // CHECK: warp.role @load
+    // CHECK: scf.while (%[[DRAWN:.*]] = %{{.*}})
+    // CHECK: %[[END:.*]] = arith.cmpi sge, %[[DRAWN]]
+    // CHECK: scf.if %[[END]] {
+    // CHECK: nv.scalar_store %c-1
+    // CHECK: scf.condition
+    // CHECK: ^bb0(%[[I:.*]]: i32, %[[J:.*]]: i32):
+    // CHECK: nv.atomic_add
+    // CHECK: %[[L:.*]] = nv.global_load
+    // CHECK: %[[WORK:.*]] = arith.cmpi slt, %[[J]], %[[L]]
+    // CHECK: scf.if %[[WORK]] {
+    // CHECK: nv.scalar_store %[[I]]
+    // CHECK: nv.scalar_store %[[J]]
+    // CHECK: nv.tma.load
+    warp.role @load warps(1) {
+      warp.for_each_tile (%i, %j) in (%m, %n) attributes {warp.scheduler = "dynamic"} {
+        %l = nv.global_load %lengths[%i] : i32 -> i32
+        %work = arith.cmpi slt, %j, %l : i32
+        scf.if %work {
+          %t = warp.acquire %free
+          %s = warp.slot %t : !nv.memdesc<64x64xf32>
+          nv.tma.load %A[%i, %c0] to %s : !tile.desc<64x64xf32>, !nv.memdesc<64x64xf32>
+          warp.release %t to %ready tma
+        }
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+// Roles that decide by different numbers keep their branches, and all tiles are handed on.
+// CHECK-LABEL: func.func @different_branches
+func.func @different_branches(%A: !tile.desc<64x64xf32>, %m: i32, %n: i32, %lengths: i64, %others: i64) {
+  %c0 = arith.constant 0 : i32
+  %b = warp.buffer : !warp.buffer<2 x [64x64xf32]>
+  %free = warp.ring released %b : !warp.buffer<2 x [64x64xf32]>
+  %ready = warp.ring %b : !warp.buffer<2 x [64x64xf32]>
+  warp.specialize {
+    // CHECK: warp.role @math
+    // CHECK: nv.global_load
+    // CHECK: scf.if
+    // CHECK: warp.acquire
+    warp.role @math warps(4) {
+      warp.for_each_tile (%i, %j) in (%m, %n) attributes {warp.scheduler = "dynamic"} {
+        %l = nv.global_load %others[%i] : i32 -> i32
+        %work = arith.cmpi slt, %j, %l : i32
+        scf.if %work {
+          %t = warp.acquire %ready
+          warp.release %t to %free generic
+        }
+      }
+    }
+    // CHECK: warp.role @load
+    // CHECK: %[[MORE:.*]] = arith.cmpi slt
+    // CHECK: arith.select %[[MORE]], %{{.*}}, %c-1
+    // CHECK: nv.scalar_store
+    // CHECK: scf.condition(%[[MORE]])
+    warp.role @load warps(1) {
+      warp.for_each_tile (%i, %j) in (%m, %n) attributes {warp.scheduler = "dynamic"} {
+        %l = nv.global_load %lengths[%i] : i32 -> i32
+        %work = arith.cmpi slt, %j, %l : i32
+        scf.if %work {
+          %t = warp.acquire %free
+          %s = warp.slot %t : !nv.memdesc<64x64xf32>
+          nv.tma.load %A[%i, %c0] to %s : !tile.desc<64x64xf32>, !nv.memdesc<64x64xf32>
+          warp.release %t to %ready tma
+        }
+      }
+    }
+  }
+  return
+}
