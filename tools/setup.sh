@@ -23,7 +23,8 @@ if ((${#missing[@]})); then
   fi
   echo "setup: installing ${missing[*]}"
   apt-get update -qq
-  known() { apt-cache policy "$1" | grep -q 'Candidate: [^(]'; }
+  # grep reads to the end: with -q it may stop first, and a broken pipe counts as a failure here.
+  known() { apt-cache policy "$1" | grep 'Candidate: [^(]' >/dev/null; }
   # LLVM 22 is part of Debian 12's security suite, which minimal images may lack. Its mirror lies beside the main one.
   if ! known libmlir-22-dev; then
     mirror=$(grep -rhoE '[a-z]+://[^ ]+/debian/?( |$)' /etc/apt/sources.list /etc/apt/sources.list.d 2>/dev/null |

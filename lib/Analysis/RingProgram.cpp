@@ -127,7 +127,8 @@ LogicalResult RingProgram::collect() {
                      static_cast<int32_t>(role.getReplicas()),
                      role->hasAttr("leader"),
                      isSingleThreadRole(role),
-                     {}});
+                     {},
+                     false});
     WalkResult result = role.walk([&](Operation *op) {
       if (!isRingOp(op) || ringOf.contains(ringOperand(op)))
         return WalkResult::advance();
@@ -201,6 +202,7 @@ void RingProgram::collectRole(int32_t index) {
         role.alternating.insert(ring);
       return;
     }
+    role.writesScalars |= isa<nv::ScalarStoreOp>(op);
     // Views are found by walking back from the operations that use them.
     if (!isa_and_nonnull<nv::NVDialect>(op->getDialect()) ||
         isa<nv::MemDescSliceOp, nv::MemDescTransOp>(op))

@@ -304,12 +304,8 @@ Model RingProgram::trace(const Valuation &valuation, size_t maxSteps, TraceFault
   // Roles that write scalars into slots go first, so that readers see what was written. Where several
   // roles write, they may read each other's: all run again until nothing changes.
   SmallVector<int32_t> order, others;
-  for (size_t role = 0; role < roles.size(); ++role) {
-    bool writes = roles[role]
-                      .op.walk([](nv::ScalarStoreOp) { return WalkResult::interrupt(); })
-                      .wasInterrupted();
-    (writes ? order : others).push_back(role);
-  }
+  for (size_t role = 0; role < roles.size(); ++role)
+    (roles[role].writesScalars ? order : others).push_back(role);
   size_t rounds = order.size() > 1 ? mostScalarRounds : 1;
   order.append(others);
   for (size_t round = 1; round <= rounds; ++round) {

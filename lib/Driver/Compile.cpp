@@ -101,7 +101,9 @@ LogicalResult Compilation::runStage(const char *name, Artifact artifact,
     pipeline.lineInfo = options.lineInfo;
     build(pm, pipeline);
     pm.enableVerifier(options.verifyEachPass);
-    if (failed(pm.run(module)) || (!options.verifyEachPass && failed(verify(module))))
+    // What the last stage leaves is ours alone, and several times as large as what it gets.
+    bool verified = options.verifyEachPass || artifact == Artifact::LLVM;
+    if (failed(pm.run(module)) || (!verified && failed(verify(module))))
       return failure();
   }
   return keep ? keepIR(artifact) : success();

@@ -31,8 +31,10 @@ static void addLaunchAttributes(FunctionOpInterface kernel, json::Object &launch
     if (Attribute value = kernel->getAttr(attribute); value && !launch.get(key))
       launch[key] = attributeToJson(value);
   };
-  if (auto threads = kernel->getAttrOfType<DenseI32ArrayAttr>("nvvm.reqntid");
-      threads && !launch.get("threads")) {
+  auto threads = kernel->getAttrOfType<DenseI32ArrayAttr>("nvvm.reqntid");
+  if (!threads) // several programs of one warp in a CTA
+    threads = kernel->getAttrOfType<DenseI32ArrayAttr>("nvvm.maxntid");
+  if (threads && !launch.get("threads")) {
     int64_t product = 1;
     for (int32_t extent : threads.asArrayRef())
       product *= extent;

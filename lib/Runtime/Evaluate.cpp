@@ -87,8 +87,12 @@ llvm::Expected<Grid> computeGrid(const Recipe &recipe, Arguments arguments, int3
     if (extents[i] % recipe.cluster[i] != 0)
       return fail("a multiple of the cluster's " + Twine(recipe.cluster[i]));
   }
-  return Grid{static_cast<unsigned>(extents[0]), static_cast<unsigned>(extents[1]),
-              static_cast<unsigned>(extents[2])};
+  // Enough CTAs have to be left that all multiprocessors are used, and used alike.
+  unsigned packed = recipe.grid.packed;
+  while (packed > 1 && (extents[0] % packed != 0 || extents[0] * extents[1] * extents[2] / packed < 3 * int64_t(multiprocessors)))
+    packed /= 2;
+  return Grid{static_cast<unsigned>(extents[0] / packed), static_cast<unsigned>(extents[1]),
+              static_cast<unsigned>(extents[2]), packed};
 }
 
 static llvm::Error fillInteger(const Recipe &recipe, const ParameterSpec &parameter, int64_t value,
@@ -195,7 +199,7 @@ evaluateLaunch(const Recipe &recipe, Arguments arguments, const TileloomDevice &
   launch.grid[1] = grid->y;
   launch.grid[2] = grid->z;
   std::copy(recipe.cluster, recipe.cluster + 3, launch.cluster);
-  launch.threads = recipe.threads;
+  launch.threads = recipe.threads * grid->programs;
   launch.sharedBytes = recipe.sharedBytes;
   launch.cooperative = recipe.cooperative;
   launch.dependent = recipe.dependent;

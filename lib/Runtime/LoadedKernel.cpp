@@ -107,7 +107,7 @@ static cuda::LaunchConfig makeConfig(const Recipe &recipe, const Grid &grid, cud
   config.gridX = grid.x;
   config.gridY = grid.y;
   config.gridZ = grid.z;
-  config.blockX = recipe.threads;
+  config.blockX = recipe.threads * grid.programs;
   config.blockY = config.blockZ = 1;
   config.sharedBytes = recipe.sharedBytes;
   config.stream = stream;
@@ -274,7 +274,7 @@ llvm::Error LoadedKernel::launch(Runtime &runtime, const Recipe &recipe, Argumen
     return llvm::Error::success();
   return driver.check(result, "kernel '" + recipe.kernel + "': cuLaunchKernelEx of (" +
                                   Twine(grid->x) + ", " + Twine(grid->y) + ", " + Twine(grid->z) +
-                                  ") CTAs, " + Twine(recipe.threads) + " threads, " +
+                                  ") CTAs, " + Twine(config.blockX) + " threads, " +
                                   Twine(recipe.sharedBytes) + " bytes of shared memory");
 }
 

@@ -182,8 +182,11 @@ static void parseLaunch(const JsonReader &json, Recipe &recipe) {
       for (const JsonReader &item : grid["tiles"].items(1, 16))
         recipe.grid.extents.push_back(parseExpression(item, recipe.arguments));
   } else if (grid["given"].booleanOr(false)) {
-    grid.onlyKeys({"persistent", "given"});
+    grid.onlyKeys({"persistent", "given", "packed"});
     recipe.grid.given = true;
+    recipe.grid.packed = grid["packed"].integerOr(1, 1, 32);
+    if (!llvm::isPowerOf2_32(recipe.grid.packed))
+      grid["packed"].fail("a power of two");
   } else {
     grid.onlyKeys({"persistent", "given", "x", "y", "z"});
     if (!grid["x"].present())
@@ -195,7 +198,7 @@ static void parseLaunch(const JsonReader &json, Recipe &recipe) {
           grid[axis].present() ? parseExpression(grid[axis], recipe.arguments) : one);
     }
   }
-  recipe.threads = json["threads"].integer(1, 1024);
+  recipe.threads = json["threads"].integer(1, 1024 / recipe.grid.packed);
   if (JsonReader cluster = json["cluster"]; cluster.present()) {
     std::vector<JsonReader> items = cluster.items(3, 3);
     for (size_t i = 0; i < items.size(); ++i)

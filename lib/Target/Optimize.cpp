@@ -30,7 +30,7 @@ static llvm::OptimizationLevel levelOf(unsigned level) {
 /// reassociate keeps invariant parts of addresses together for licm; the last unrolling is that of
 /// run-time trip counts, which the clean-up after it needs.
 static constexpr llvm::StringLiteral ownPipeline =
-    "always-inline,ipsccp,function(sroa,early-cse<memssa>,simplifycfg,"
+    "always-inline,ipsccp,function(sroa,early-cse,simplifycfg,"
     "instcombine<no-verify-fixpoint>,reassociate,loop-mssa(loop-rotate,licm),simplifycfg,"
     "instcombine<no-verify-fixpoint>,loop(loop-idiom,indvars,loop-deletion,loop-unroll-full),gvn,"
     "sccp,adce,simplifycfg<sink-common-insts;hoist-common-insts>,"

@@ -19,11 +19,20 @@
 namespace {
 
 /// Straight-line strength reduction takes an eighth of the code generator's time on code that is
-/// unrolled already, and ptxas makes the same number of instructions with and without it.
+/// unrolled already, and ptxas makes the same number of instructions with and without it. Early CSE
+/// is scheduled behind it, behind nary-reassociate and behind all passes on IR: only the last one,
+/// after consthoist, finds something that the others would leave to it.
 class Gate : public llvm::OptPassGate {
 public:
-  bool shouldRunPass(llvm::StringRef name, llvm::StringRef) const override { return name != "slsr"; }
+  bool shouldRunPass(llvm::StringRef name, llvm::StringRef) const override {
+    if (name == "separate-const-offset-from-gep" || name == "consthoist") // the first and the last before it, for each kernel
+      last = name == "consthoist";
+    return name != "slsr" && (name != "early-cse" || last);
+  }
   bool isEnabled() const override { return true; }
+
+private:
+  mutable bool last = false;
 };
 
 } // namespace
@@ -36,7 +45,7 @@ mlir::LogicalResult printPTX(mlir::ModuleOp source, llvm::Module &module,
   llvm::SmallString<0> text;
   text.reserve(1 << 18);
   bool supported = true;
-  static Gate gate;
+  static thread_local Gate gate;
   module.getContext().setOptPassGate(gate);
   auto generate = [&] {
     llvm::raw_svector_ostream stream(text);

@@ -7,6 +7,7 @@
 
 #include "passes/Emit/TileConversion.h"
 
+#include "dialects/NV/Packing.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -56,7 +57,7 @@ struct CtaRankPattern : OpPattern<nv::CtaRankOp> {
   }
 };
 
-/// %ctaid and %nctaid.
+/// %ctaid and %nctaid; in x, times the programs of a CTA if there may be several, each a warp.
 template <typename Op, typename X, typename Y, typename Z> struct GridPattern : OpPattern<Op> {
   using OpPattern<Op>::OpPattern;
   LogicalResult matchAndRewrite(Op op, typename Op::Adaptor,
@@ -64,6 +65,16 @@ template <typename Op, typename X, typename Y, typename Z> struct GridPattern : 
     Type i32 = rewriter.getI32Type();
     Location loc = op.getLoc();
     LLVM::ConstantRangeAttr range;
+    auto function = op->template getParentOfType<FunctionOpInterface>();
+    if (op.getAxis() == 0 && function && function->hasAttr(nv::packedAttrName)) {
+      Scalar math{rewriter, loc};
+      Value programs = math.shiftRight(NVVM::BlockDimXOp::create(rewriter, loc, i32, range), 5);
+      Value index = arith::MulIOp::create(rewriter, loc, X::create(rewriter, loc, i32, range), programs);
+      if (std::is_same_v<Op, nv::ProgramIdOp>)
+        index = math.add(index, math.shiftRight(NVVM::ThreadIdXOp::create(rewriter, loc, i32, range), 5));
+      rewriter.replaceOp(op, index);
+      return success();
+    }
     rewriter.replaceOp(op, op.getAxis() == 0   ? X::create(rewriter, loc, i32, range).getResult()
                            : op.getAxis() == 1 ? Y::create(rewriter, loc, i32, range).getResult()
                                                : Z::create(rewriter, loc, i32, range).getResult());

@@ -41,7 +41,10 @@ struct ConvertToLLVMPass : tileloom::emit::impl::ConvertToLLVMBase<ConvertToLLVM
     populateFuncToLLVMConversionPatterns(converter, patterns);
     populateNVVMToLLVMConversionPatterns(patterns);
     LLVMConversionTarget target(getContext());
-    if (failed(applyPartialConversion(getOperation(), target, std::move(patterns))))
+    // LLVM folds what this leaves, in less time.
+    ConversionConfig config;
+    config.foldingMode = DialectConversionFoldingMode::Never;
+    if (failed(applyPartialConversion(getOperation(), target, std::move(patterns), config)))
       signalPassFailure();
   }
 };

@@ -12,6 +12,7 @@
 
 #include "passes/Emit/Passes.h"
 
+#include "dialects/NV/Packing.h"
 #include "dialects/Warp/Warp.h"
 #include "tileloom/Analysis/Roles.h"
 
@@ -34,8 +35,10 @@ void finalize(LLVM::LLVMFuncOp function) {
   Builder builder(function.getContext());
   function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), builder.getUnitAttr());
   if (auto threads = function->getAttrOfType<IntegerAttr>(nv::threadsAttrName)) {
-    function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
-                      builder.getDenseI32ArrayAttr({static_cast<int32_t>(threads.getInt()), 1, 1}));
+    auto packed = function->getAttrOfType<IntegerAttr>(nv::packedAttrName);
+    int64_t most = threads.getInt() * (packed ? packed.getInt() : 1);
+    function->setAttr(packed ? NVVM::NVVMDialect::getMaxntidAttrName() : NVVM::NVVMDialect::getReqntidAttrName(),
+                      builder.getDenseI32ArrayAttr({static_cast<int32_t>(most), 1, 1}));
     auto cap = function->getAttrOfType<IntegerAttr>(nv::wantedRegistersAttrName);
     if (!cap)
       cap = function->getAttrOfType<IntegerAttr>(nv::registerLimitAttrName);

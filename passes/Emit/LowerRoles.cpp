@@ -12,6 +12,7 @@
 
 #include "passes/Emit/Passes.h"
 
+#include "dialects/NV/Packing.h"
 #include "dialects/Warp/Warp.h"
 #include "passes/Emit/KernelFrame.h"
 #include "tileloom/Analysis/Roles.h"
@@ -132,7 +133,8 @@ struct RoleLowering {
                                                   : NVVM::SetMaxRegisterAction::decrease;
         NVVM::SetMaxRegisterOp::create(builder, loc, *registers, action);
       }
-      bool whole = group.size() == 1 && warpsOf(group.front()) % 4 == 0;
+      // With several programs in a CTA every warp runs the one role.
+      bool whole = function->hasAttr(nv::packedAttrName) || (group.size() == 1 && warpsOf(group.front()) % 4 == 0);
       for (warp::RoleOp role : group) {
         OpBuilder::InsertionGuard guard(builder);
         if (!whole) {

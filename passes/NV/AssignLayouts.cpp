@@ -170,12 +170,16 @@ void assignRegisters(warp::RoleOp role) {
       flow.assign(wgmma.getA(), layout);
   });
   flow.run();
+  // Sums before what reads them: one in flight over the back edge of its loop cannot be converted there.
   role.walk([&](Operation *op) {
     if (auto wgmma = dyn_cast<nv::WgmmaOp>(op))
       flow.assign(wgmma.getResult(), nv::WgmmaAccAttr::get(context, warps));
     else if (auto mma = dyn_cast<nv::MmaOp>(op))
       flow.assign(mma.getResult(), productLayout(mma, warps));
-    else if (auto scan = dyn_cast<nv::ScanOp>(op))
+  });
+  flow.run();
+  role.walk([&](Operation *op) {
+    if (auto scan = dyn_cast<nv::ScanOp>(op))
       flow.assign(scan.getResult(), scanLayout(scan.getSource().getType(), scan.getDim(), warps));
     else if (auto load = dyn_cast<nv::TmemLoadOp>(op))
       flow.assign(load.getResult(), tensorMemoryRegisters(load.getView().getType(), warps));

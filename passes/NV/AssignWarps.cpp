@@ -10,11 +10,15 @@
 // <= 16384, or the launch fails (error 701). All of this is shared by the CTAs that the launch
 // wants on an SM.
 //
+// Programs of one warp that share nothing with other warps may lie in one CTA (`nv.packed`: how many
+// at most): a grid of CTAs of one warp starts more slowly than it computes. The launch decides.
+//
 //===--------------------------------------------------------------------------------------===//
 
 #include "passes/NV/OrderTurns.h"
 #include "passes/NV/Passes.h"
 
+#include "dialects/NV/Packing.h"
 #include "tileloom/Analysis/Exchange.h"
 #include "tileloom/Analysis/Roles.h"
 #include "tileloom/Schedule/Limits.h"
@@ -31,6 +35,9 @@ using namespace mlir;
 using namespace tileloom;
 
 namespace {
+
+/// Warps of a CTA beyond which starting CTAs takes no time any more (H200, rows of 256 and 512 columns: 2, 4 and 8 in turn are faster).
+constexpr int64_t mostPacked = 8;
 
 class WarpAssigner {
 public:
@@ -60,6 +67,8 @@ public:
       return failure();
     function->setAttr(nv::threadsAttrName, builder.getI64IntegerAttr(threads));
     function->setAttr(nv::registerLimitAttrName, builder.getI64IntegerAttr(entry));
+    if (isPackable())
+      function->setAttr(nv::packedAttrName, builder.getI64IntegerAttr(mostPacked));
     return success();
   }
 
@@ -78,6 +87,21 @@ private:
     }
     if (budgets)
       warps = llvm::alignTo(warps, 4);
+  }
+
+  /// Whether a CTA may hold several programs: each is one warp, the caller gives the grid, and nothing is shared or waited for.
+  bool isPackable() {
+    auto launch = function->getAttrOfType<warp::LaunchAttr>(warp::launchAttrName);
+    if (warps != 1 || roles.size() != 1 || isSingleThreadRole(roles.front()) || budgets || hasBarriers(roles.front()) || !launch ||
+        launch.getPersistent() || launch.getCluster() > 1 || function->hasAttr(nv::gridAttrName))
+      return false;
+    auto isShared = [](Type type) { return isa<nv::MemDescType>(type); };
+    return !function
+                .walk([&](Operation *op) {
+                  bool shares = llvm::any_of(op->getResultTypes(), isShared) || llvm::any_of(op->getOperandTypes(), isShared);
+                  return shares ? WalkResult::interrupt() : WalkResult::advance();
+                })
+                .wasInterrupted();
   }
 
   /// Registers of a thread where each quarter of an SM runs every fourth warp.

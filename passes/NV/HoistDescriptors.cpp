@@ -11,6 +11,7 @@
 
 #include "passes/NV/Passes.h"
 
+#include "dialects/NV/Packing.h"
 #include "dialects/Tile/Kernel.h"
 #include "dialects/Warp/Warp.h"
 #include "tileloom/Analysis/TileLayouts.h"
@@ -244,6 +245,8 @@ private:
       grid.push_back(entry("tiles", extents));
     if (launch && !persistent) // nothing here says how many programs the caller wants
       grid.assign({entry("given", builder.getBoolAttr(true))});
+    if (auto packed = function->getAttrOfType<IntegerAttr>(nv::packedAttrName))
+      grid.push_back(entry("packed", packed));
     if (auto extents = function->getAttrOfType<ArrayAttr>(nv::gridAttrName)) {
       if (extents.empty() || extents.size() > 3 || persistent)
         return function.emitOpError("'")

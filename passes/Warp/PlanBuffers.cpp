@@ -107,8 +107,8 @@ void giveReplicasSlots(func::FuncOp function) {
 /// Shared memory that exchanges between warps will take (nv-assign-scratch): tiles that change
 /// their shape, and tiles that are written through pointers in other pieces than a thread holds of
 /// them. A thread has a row of a tile from tensor memory, but pairs of columns of wgmma's sums:
-/// these are rearranged where 16 bytes of narrow elements can be written at once (nv-assign-layouts
-/// compares sectors).
+/// these are rearranged where 16 bytes of narrow elements can be written at once, and bytes always
+/// (nv-assign-layouts compares sectors). A scan wants all of a line in one thread.
 struct Exchanges {
   SmallVector<Operation *> ops;
   int64_t bytes = 0;
@@ -124,16 +124,14 @@ Exchanges exchangesOf(func::FuncOp function) {
   if (places && !tensorMemory)
     facts.emplace(function);
   auto rearranged = [&](Operation *op, RankedTensorType type) {
-    if (isa<tile::ReshapeOp, tile::TransOp>(op))
+    if (isa<tile::ReshapeOp, tile::TransOp, tile::ScanOp>(op))
       return true;
     if (tensorMemory)
       return isa<tile::ScatterOp, tile::AtomicOp>(op);
     auto scatter = dyn_cast<tile::ScatterOp>(op);
     int64_t bytes = std::max<int64_t>(8, type.getElementTypeBitWidth()) / 8;
-    return scatter && bytes <= 2 &&
-           bytes * facts->neighbours(scatter.getPointer(), scatter.getOffset(), scatter.getMask(),
-                                     type.getRank() - 1, bytes) ==
-               16;
+    return scatter && (bytes == 1 || (bytes == 2 && bytes * facts->neighbours(scatter.getPointer(), scatter.getOffset(), scatter.getMask(),
+                                                                              type.getRank() - 1, bytes) == 16));
   };
   Exchanges exchanges;
   function.walk([&](RoleOp role) {

@@ -44,6 +44,7 @@ struct RoleInfo {
   bool singleThread = false;
   llvm::SmallDenseSet<int32_t>
       alternating; ///< rings whose slots the replicas take by turns of tiles
+  bool writesScalars = false; ///< into slots, where other roles may read them
 };
 
 /// Why a role cannot be traced: an operation that is wrong for the chosen scalars.

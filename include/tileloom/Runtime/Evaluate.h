@@ -13,6 +13,7 @@ namespace tileloom::runtime {
 
 struct Grid {
   unsigned x = 0, y = 0, z = 0;
+  unsigned programs = 1; ///< of the recipe's threads in each CTA
   bool empty() const { return x == 0 || y == 0 || z == 0; }
 };
 

@@ -59,6 +59,7 @@ struct ParameterSpec {
 struct GridSpec {
   bool persistent = false;
   bool given = false; ///< by the caller, at the launch
+  unsigned packed = 1; ///< programs of `threads` that a CTA holds at most, a power of two
   unsigned perMultiprocessor = 1;
   int32_t margin = 0; ///< multiprocessors that a persistent kernel leaves to others
   std::vector<Expression> extents; ///< tiles if persistent; otherwise x, y, z

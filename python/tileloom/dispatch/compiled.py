@@ -25,7 +25,7 @@ class CompiledKernel:
         self.ptx = parts["ptx"].decode()
         self.cubin = parts.get("cubin") or None
         self.recipe = json.loads(parts["recipe"])
-        if not self.has_tile_loop and "launch" in self.recipe:
+        if not self.has_tile_loop and "launch" in self.recipe and "given" not in self.recipe["launch"]["grid"]:
             self.recipe["launch"]["grid"] = {"given": True}  # program_id counts in the caller's grid
         self.diagnostics = parts.get("diagnostics", b"").decode()
         self._stages = None

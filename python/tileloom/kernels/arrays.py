@@ -170,9 +170,11 @@ def row_kernel(name, x, out):
     return out, given, result
 
 
-def row_warps(block, least):
+def row_warps(block, least, rows):
     """Warps for a row of `block` elements, by `least` to 16: 32 elements a thread, and 64 where that leaves 8 warps. Fewer elements leave threads idle
     in the reductions, more leave too few registers for other CTAs (measured on an H200). `least`: 2, or 4 where several arrays are loaded for
-    each row."""
+    each row. One warp, of which the compiler lays several into a CTA, where that has at most 16 elements a thread and rows come in pairs."""
+    if block <= 512 and rows % 2 == 0:
+        return 1
     warps = min(max(block // 1024, least), 16)
     return max(8, min(block // 2048, 16)) if warps > 8 else warps

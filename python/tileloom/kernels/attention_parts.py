@@ -7,8 +7,8 @@ from .attention_arguments import launch_options, multiprocessors, width
 from .attention_blocks import both, part_of_blocks
 from .combine import combine
 from .decode_plan import choose_splits, keys_seen, most_parts
-from .online_softmax import attend, dense, descaled, finish, key_tiles, logarithm
-from .parts import hand_in, keys_of_tile, part, rows_together, space_for, two_slots, write_together
+from .online_softmax import attend, dense, descaled, key_tiles, logarithm
+from .parts import finish_part, hand_in, keys_of_tile, part, rows_of_heads, rows_together, space_for, two_slots, write_together
 from .sequences import gather_pages, load_pages, load_rows
 
 
@@ -76,11 +76,8 @@ def kvcache_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, lse_step
         if plan is None or (entry >= 0 and z < count):
             g = group // (H // R // G)
             T, of_k, of_v = cached(b, g, lengths, added, k.shape[1], most, places, left_padding, table, table_step, steps, PAGE)
-            row = tl.arange(0, BM)
-            first = m // ROWS
-            i = first + row // ROWS
-            h = group * R + tl.minimum(row % ROWS, R - 1)
             band = S, T, CAUSAL, left, right, chunk
+            row, first, i, h = rows_of_heads(group, m, R, ROWS, BM)
             mods = softcap, score_mod, mask_mod, (b, h[:, None]), arguments
             tiles, named = None, None
             if counts is None:
@@ -102,10 +99,7 @@ def kvcache_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, lse_step
             sums = attend(load_group(q, b, first, group, R, ROWS, BM, DK), k, v, (of_k, of_v), READ, i, tiles, band, own, mods, DV, BN, THRESHOLD, parts,
                           sides, named, apart)
             there = (i < S) & (row % ROWS < R)
-            sink = None if sinks is None else tl.where(there & (z == 0), tl.load(sinks + h, there, 0).to(tl.float32), -tl.inf)
-            out, rest = finish(sums, sink)
-            if scales[2] is not None:
-                out = out * tl.load(scales[2] + b * G + g)
+            out, rest = finish_part(sums, sinks, h, z, there, scales[2], b * G + g)
             if TOGETHER:
                 blocks, rows = tl.cdiv(S * ROWS, BM), tl.minimum(S * ROWS, BM)
                 tile = ((b * (H // R) + group) * blocks + m // BM) * HALVES + column // DV

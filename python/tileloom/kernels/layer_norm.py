@@ -41,5 +41,5 @@ def layer_norm(x, weight=None, bias=None, out=None, *, epsilon=1e-5, mean=None, 
     if rows and columns:
         block = max(tl.next_power_of_2(columns), 32)
         layer_norm_kernel[(rows,)](x, out, weight, bias, mean, rstd, given.strides[0], result.strides[0], columns, float(epsilon), block,
-                                   **{"num_warps": arrays.row_warps(block, 4), **launch})
+                                   **{"num_warps": arrays.row_warps(block, 4, rows), **launch})
     return out

@@ -3,7 +3,7 @@
 import tileloom as tl
 
 from . import arrays
-from .online_softmax import LN2, LOG2E
+from .online_softmax import LN2, LOG2E, finish
 
 
 @tl.jit
@@ -14,6 +14,25 @@ def part(tiles, z, splits):
     start = end - count + z * each
     count = tl.maximum(tl.minimum(each, end - start), 1)
     return count, start + count
+
+
+@tl.jit
+def rows_of_heads(group, m, R: tl.constexpr, ROWS: tl.constexpr, BM: tl.constexpr):
+    """A tile of BM rows from m on, ROWS for each query, of which the first R are a head's each of a group: (rows in the tile, the first row's query, each row's
+    query, each row's head)."""
+    row = tl.arange(0, BM)
+    first = m // ROWS
+    return row, first, first + row // ROWS, group * R + tl.minimum(row % ROWS, R - 1)
+
+
+@tl.jit
+def finish_part(sums, sinks, h, z, there, scale, at):
+    """What `finish` makes of a part's sums, with the sinks of heads h in the first part and v's scale number `at`, where there are any."""
+    sink = None if sinks is None else tl.where(there & (z == 0), tl.load(sinks + h, there, 0).to(tl.float32), -tl.inf)
+    out, rest = finish(sums, sink)
+    if scale is not None:
+        out = out * tl.load(scale + at)
+    return out, rest
 
 
 @tl.jit

@@ -22,5 +22,5 @@ def softmax(x, out=None, **launch):
     if rows and columns:
         block = max(tl.next_power_of_2(columns), 32)
         softmax_kernel[(rows,)](out, x, result.strides[0], given.strides[0], columns, block,
-                                **{"num_warps": arrays.row_warps(block, 2), **launch})
+                                **{"num_warps": arrays.row_warps(block, 2, rows), **launch})
     return out

@@ -3,8 +3,8 @@
 import tileloom as tl
 
 from . import arrays
-from .online_softmax import attend, descaled, finish, key_tiles, logarithm
-from .parts import hand_in, keys_of_tile, part, rows_together, space_for, two_slots, write_together
+from .online_softmax import attend, descaled, key_tiles, logarithm
+from .parts import finish_part, hand_in, keys_of_tile, part, rows_of_heads, rows_together, space_for, two_slots, write_together
 from .sequences import load_rows, sequence, store_rows
 
 
@@ -25,20 +25,14 @@ def varlen_parts_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, sta
             of_o = b * steps[3] if starts_q is None else of_q
             of_lse = b.to(tl.int64) * H * q.shape[-3] if starts_q is None else of_q.to(tl.int64)
             g = group // (H // R // G)
-            row = tl.arange(0, BM)
-            first = m // ROWS
-            i = first + row // ROWS
-            h = group * R + tl.minimum(row % ROWS, R - 1)
             band = S, T, CAUSAL, left, right, chunk
-            mods = softcap, score_mod, mask_mod, (b, h[:, None]), arguments
+            row, first, i, h = rows_of_heads(group, m, R, ROWS, BM)
             tiles = part(key_tiles(first, first + BM // ROWS, band, BN), z, splits)
+            mods = softcap, score_mod, mask_mod, (b, h[:, None]), arguments
             qt = load_rows(q, (of_q, S, group * R), first, BM, DK, 0, ROWS)  # rows of other groups where ROWS is more than R
             sums = attend(qt, k, v, ((of_k, T, g), (of_v, T, g)), load_rows, i, tiles, band, descaled(scale, scales, b * G + g), mods, DV, BN, THRESHOLD)
             there = (i < S) & (row % ROWS < R)
-            sink = None if sinks is None else tl.where(there & (z == 0), tl.load(sinks + h, there, 0).to(tl.float32), -tl.inf)
-            out, rest = finish(sums, sink)
-            if scales[2] is not None:
-                out = out * tl.load(scales[2] + b * G + g)
+            out, rest = finish_part(sums, sinks, h, z, there, scales[2], b * G + g)
             step = q.shape[-3]
             if TOGETHER:
                 blocks, rows = tl.cdiv(longest * ROWS, BM), tl.minimum(longest * ROWS, BM)

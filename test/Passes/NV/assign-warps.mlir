@@ -63,3 +63,53 @@ func.func @whole_warp(%t: tensor<64xf32>) {
   }
   return
 }
+
+// -----
+
+#line = #nv.blocked<[2], [32], [1], [0]>
+
+// Programs of one warp that share nothing: a CTA may hold several.
+// CHECK-LABEL: func.func @packed
+// CHECK-SAME: nv.packed = 8 : i64, nv.threads = 32 : i64
+func.func @packed(%x: i64) attributes {tile.kernel, warp.launch = #warp.launch<persistent = false>} {
+  warp.specialize {
+    warp.role @main warps(1) {
+      %at = nv.index dim(0) : tensor<64xi32, #line>
+      %t = nv.global_load %x[%at] : tensor<64xi32, #line> -> tensor<64xf32, #line>
+      nv.global_store %t to %x[%at] : tensor<64xf32, #line>, tensor<64xi32, #line>
+    }
+  }
+  return
+}
+
+// -----
+
+// Not where the recipe has the grid, a warp meets others at a barrier, or memory is shared.
+// CHECK-NOT: nv.packed
+func.func @grid(%t: tensor<64xf32>) attributes {tile.kernel, nv.grid = [4], warp.launch = #warp.launch<persistent = false>} {
+  warp.specialize {
+    warp.role @main warps(1) {
+      %s = nv.reduce add %t dim(0) : tensor<64xf32> -> f32
+    }
+  }
+  return
+}
+
+func.func @meets(%t: tensor<64xf32>) attributes {tile.kernel, warp.launch = #warp.launch<persistent = false>} {
+  warp.specialize {
+    warp.role @main warps(1) {
+      %s = nv.reduce add %t dim(0) : tensor<64xf32> -> f32
+      nv.named_barrier
+    }
+  }
+  return
+}
+
+func.func @two_warps(%t: tensor<64xf32>) attributes {tile.kernel, warp.launch = #warp.launch<persistent = false>} {
+  warp.specialize {
+    warp.role @main warps(2) {
+      %s = nv.reduce add %t dim(0) : tensor<64xf32> -> f32
+    }
+  }
+  return
+}

@@ -40,6 +40,24 @@ TEST(Grid, PersistentLeavesAMargin) {
   EXPECT_EQ(text(grid(leaving(132), 7, 0)), "kernel 'k': a margin of 132 of 132 multiprocessors; needed room for 1 CTAs beside it");
 }
 
+TEST(Grid, SeveralProgramsInACta) {
+  auto onGiven = [](Grid given, int multiprocessors) {
+    Recipe recipe = good(Recipe::parse(recipeText(sizes, "", R"("grid": {"given": true, "packed": 8})")));
+    TileloomArgument arguments[] = {scalar(TILELOOM_I64, 2), scalar(TILELOOM_I64, 3)};
+    Grid grid = good(computeGrid(recipe, arguments, multiprocessors, &given));
+    return std::make_pair(grid.x, grid.programs);
+  };
+  using Pair = std::pair<unsigned, unsigned>;
+  EXPECT_EQ(onGiven({4096, 1, 1}, 132), Pair(512, 8));
+  EXPECT_EQ(onGiven({4092, 1, 1}, 132), Pair(1023, 4)) << "a power of two that divides the grid";
+  EXPECT_EQ(onGiven({4095, 1, 1}, 132), Pair(4095, 1));
+  EXPECT_EQ(onGiven({1024, 1, 1}, 132), Pair(512, 2)) << "three CTAs for each multiprocessor are left";
+  EXPECT_EQ(onGiven({1024, 4, 1}, 132), Pair(128, 8));
+  EXPECT_EQ(onGiven({24, 1, 1}, 1), Pair(3, 8));
+  EXPECT_EQ(text(Recipe::parse(recipeText(sizes, "", R"("grid": {"given": true, "packed": 6})"))),
+            "recipe: launch.grid.packed is 6; needed a power of two");
+}
+
 TEST(Grid, GivenByTheCaller) {
   auto onGiven = [](const std::string &launch, const Grid *given) {
     Recipe recipe = good(Recipe::parse(recipeText(sizes, "", launch)));
