@@ -39,6 +39,7 @@ def shifted(value, other, factor):
 @pytest.mark.parametrize("index", range(24))
 def test_steps(index):
     """Random sizes and steps."""
+    torch.manual_seed(index)
     rng = random.Random(index)
     m, n, k = (rng.choice([1, 8, 65, 128, 200, 256, 511, 1000, 2048]) for _ in range(3))
     a, b, out = randn(m, k), randn(n, k).T, poison(m, n)
@@ -73,7 +74,8 @@ def test_steps(index):
     assert error(out, value) < 5e-3, arguments.keys()
     for own, axis in (("row_amax", 1), ("column_amax", 0)):
         if own in arguments:
-            assert error(arguments[own], value.abs().amax(axis)) < 1e-4
+            wanted = value.abs().amax(axis)  # gelu for results of 16 bits is within 2.3e-5, of small values too
+            assert error(arguments[own], wanted) < 1e-4 or (arguments[own] - wanted).abs().max() < 3e-5
 
 
 @pytest.mark.parametrize("layout", ["NT", "NN", "TN", "TT"])

@@ -141,8 +141,7 @@ def attend(qt, k, v, places, READ: tl.constexpr, rows, tiles, band, scale, mods,
     blocks are whole; the first tile): tiles then is (how many tiles, any number), of these blocks from that tile on.
     qv: tiles [rows, D] whose products with the columns of v from columns_of_v on are added to the scores; acc is of the columns from the first of these on.
     apart: None, or factors of the products with k and of those with v.
-    top follows the scores only where they grow by more than 2^THRESHOLD: acc is scaled less often, and p is at most 2^THRESHOLD. None: 8 where two
-    warpgroups share the rows, else 0.
+    top follows the scores only where they grow by more than 2^THRESHOLD (None: 8 for 128 rows, else 0): acc is scaled less often, and p is at most that.
     p in 8 bits is raised, so that more of it is a normal number: at most 2^8 with what the scores may have grown. Without a THRESHOLD top is then the largest
     score of the last tile, not of all (`reference`)."""
     BM: tl.constexpr = qt.shape[0]
