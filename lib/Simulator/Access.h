@@ -53,6 +53,11 @@ uint8_t *place(Warp &w, Space space, uint64_t address, uint32_t bytes, uint32_t 
 
 std::string hex(uint64_t v);
 std::string describeShared(const Cta &cta, uint32_t offset);
+/// Registers with undefined bytes (PartialRegisters.cpp). Of the lanes that lack (part of) the register
+/// of Program::refs[ref]: those in which the instruction reads an undefined byte of it.
+uint32_t undefinedIn(const Warp &w, uint32_t ref, uint32_t lanes);
+/// What an instruction that moves bytes, undefined ones among them, leaves in its results.
+void moveUndefined(Warp &w, const Instr &in, uint32_t lanes);
 void report(Warp &w, const char *kind, const std::string &message, int lane = -1);
 
 /// Release and acquire of the running warp's clocks. `lanes`: who releases; the active ones acquire.

@@ -191,6 +191,8 @@ int32_t Decoder::use(const Operand &o, Ty type, bool anyWidth) {
     if (have != bytes && !anyWidth && !(have <= 2 && bytes <= 2 && have && bytes))
       fail("register '" + std::string(o.name) + "' has " + std::to_string(8 * have) +
            " bits, the instruction needs " + std::to_string(8 * bytes));
+    if (bytes && have > bytes)
+      narrowNow.emplace_back(usesNow.size(), uint8_t(bytes));
     usesNow.push_back(frame->ids[size_t(o.reg)]);
     return frame->slots[size_t(o.reg)];
   }
@@ -223,6 +225,19 @@ int32_t Decoder::use(const Operand &o, Ty type, bool anyWidth) {
   default:
     fail("operand cannot be read here");
   }
+}
+
+std::vector<ByteSource> Decoder::sourceBytes(const std::vector<Operand> &operands,
+                                             unsigned bytes) const {
+  std::vector<ByteSource> sources;
+  size_t next = usesNow.size();
+  for (const Operand &o : operands) {
+    bool isRegister = o.kind == Operand::Reg;
+    for (unsigned k = 0; k < bytes; ++k)
+      sources.push_back(isRegister ? ByteSource{uint8_t(next), uint8_t(k)} : ByteSource());
+    next += isRegister;
+  }
+  return sources;
 }
 
 int32_t Decoder::def(const Operand &o, Ty type, bool anyWidth) {

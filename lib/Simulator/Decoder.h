@@ -102,6 +102,8 @@ public:
   void defList(const Operand &o, Ty type);
   void useDefList(const Operand &o, Ty type);
   int32_t constant(uint64_t bits, unsigned bytes);
+  /// Their low bytes, as sources for emitBytes; to be called before use() of these operands.
+  std::vector<ByteSource> sourceBytes(const std::vector<Operand> &operands, unsigned bytes) const;
   bool immediate(const Operand &o, int64_t &value) const;
   int64_t needImmediate(const Operand &o, const char *what) const;
 
@@ -117,9 +119,12 @@ public:
 
   /// Finishes `in` and appends it.
   void emit(Handler handler, uint16_t flags = 0, uint8_t cost = 1);
+  /// The same for an instruction that puts together its results from these bytes.
+  void emitBytes(Handler handler, std::vector<ByteSource> sources, uint16_t flags = 0);
   Program &program;
   const Ast &ast;
   std::vector<uint32_t> usesNow, defsNow;
+  std::vector<std::pair<size_t, uint8_t>> narrowNow; // of usesNow: the low bytes that are read
 
 private:
   struct Frame {

@@ -152,6 +152,7 @@ void Decoder::decodeStatement() {
   in.line = st->line;
   usesNow.clear();
   defsNow.clear();
+  narrowNow.clear();
   if (st->guard >= 0) {
     in.guard = frame->slots[size_t(st->guard)];
     in.guardNegated = st->guardNegated;
@@ -176,6 +177,11 @@ void Decoder::decodeStatement() {
 /// Calls are expanded: a chain of functions that call twice each doubles at every step.
 constexpr size_t MaxInstructions = 1u << 20;
 
+void Decoder::emitBytes(Handler handler, std::vector<ByteSource> sources, uint16_t flags) {
+  program.byteMoves.emplace(uint32_t(program.refs.size()), std::move(sources));
+  emit(handler, flags | FlagBytes);
+}
+
 void Decoder::emit(Handler handler, uint16_t flags, uint8_t cost) {
   if (program.code.size() >= MaxInstructions)
     fail("the kernel with its calls has more than " + std::to_string(MaxInstructions) +
@@ -185,6 +191,8 @@ void Decoder::emit(Handler handler, uint16_t flags, uint8_t cost) {
   in.flags |= flags;
   in.cost = cost;
   in.refs = uint32_t(program.refs.size());
+  for (auto [use, bytes] : narrowNow)
+    program.narrowReads[uint32_t(program.refs.size() + use)] = bytes;
   program.refs.insert(program.refs.end(), usesNow.begin(), usesNow.end());
   program.refs.insert(program.refs.end(), defsNow.begin(), defsNow.end());
   in.uses = uint16_t(usesNow.size());

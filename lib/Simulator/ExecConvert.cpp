@@ -216,6 +216,13 @@ template <class D, class S> struct Cast {
   D operator()(S a) const { return D(a); }
 };
 
+/// The bytes of the result of a conversion between integers; `bytes` are those of the source.
+std::vector<ByteSource> resized(const Conversion &c, std::vector<ByteSource> bytes) {
+  bytes.resize(bytesOf(c.to), isSigned(c.from) ? bytes.back() : ByteSource());
+  bytes.resize(std::max(c.toBytes, 2u), isSigned(c.to) ? bytes.back() : ByteSource());
+  return bytes;
+}
+
 Handler fastPath(const Conversion &c, int rounding) {
   if (c.sat || c.options.ftz || c.options.relu)
     return nullptr;
@@ -343,12 +350,17 @@ void cvt(Decoder &d) {
   d.needOperands(2, 2);
   c.fromBytes = d.registerBytes(d.operand(1)) ? d.registerBytes(d.operand(1)) : bytesOf(c.from);
   c.toBytes = d.registerBytes(o0) ? d.registerBytes(o0) : bytesOf(c.to);
+  std::vector<ByteSource> bytes = d.sourceBytes({d.operand(1)}, bytesOf(c.from));
   d.in.a = d.use(d.operand(1), c.from, true);
   d.in.d = d.def(o0, c.to, true);
-  if (Handler h = fastPath(c, integer >= 0 ? 1 : rounding))
+  Handler h = fastPath(c, integer >= 0 ? 1 : rounding);
+  if (!h) {
+    keep(d, c);
+    h = general;
+  }
+  if (!isInteger(c.to) || !isInteger(c.from) || c.sat)
     return d.emit(h);
-  keep(d, c);
-  d.emit(general);
+  d.emitBytes(h, resized(c, bytes));
 }
 
 } // namespace

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "Lanes.h"
 
+#include <array>
 #include <type_traits>
 
 namespace tileloom {
@@ -214,9 +215,9 @@ void shf(Decoder &d) {
                   : (mode ? funnel<false, true> : funnel<false, false>));
 }
 
-uint32_t permute(uint32_t a, uint32_t b, uint32_t c, unsigned mode) {
-  uint64_t bytes = uint64_t(b) << 32 | a;
-  uint32_t s[4];
+/// For each byte of the result of prmt: which of {b, a} it is, and bit 3 for its sign.
+std::array<uint32_t, 4> permuteSelectors(uint32_t c, unsigned mode) {
+  std::array<uint32_t, 4> s;
   uint32_t k = c & 3;
   for (unsigned i = 0; i < 4; ++i) {
     switch (mode) {
@@ -242,6 +243,11 @@ uint32_t permute(uint32_t a, uint32_t b, uint32_t c, unsigned mode) {
       s[i] = c >> (4 * i) & 15;
     }
   }
+  return s;
+}
+uint32_t permute(uint32_t a, uint32_t b, uint32_t c, unsigned mode) {
+  uint64_t bytes = uint64_t(b) << 32 | a;
+  std::array<uint32_t, 4> s = permuteSelectors(c, mode);
   uint32_t r = 0;
   for (unsigned i = 0; i < 4; ++i) {
     uint32_t byte = uint32_t(bytes >> (8 * (s[i] & 7))) & 0xFF;
@@ -261,11 +267,18 @@ void prmt(Decoder &d) {
   Ty t = d.needType();
   d.in.sub = uint32_t(d.takeOneOf({"f4e", "b4e", "rc8", "ecl", "ecr", "rc16"}) + 1);
   d.needOperands(4, 4);
+  std::vector<ByteSource> bytes = d.sourceBytes({d.operand(1), d.operand(2)}, 4), sources;
+  int64_t selector;
+  bool known = d.immediate(d.operand(3), selector);
   d.in.a = d.use(d.operand(1), t);
   d.in.b = d.use(d.operand(2), t);
   d.in.c = d.use(d.operand(3), t);
   d.in.d = d.def(d.operand(0), t);
-  d.emit(prmtRun);
+  if (!known)
+    return d.emit(prmtRun);
+  for (uint32_t s : permuteSelectors(uint32_t(selector), d.in.sub))
+    sources.push_back(bytes[s & 7]);
+  d.emitBytes(prmtRun, sources);
 }
 
 } // namespace

@@ -94,13 +94,22 @@ void mov(Decoder &d) {
               : bytes / n == 4 ? Ty::B32
                                : Ty::B64;
     if (&v == &from) {
+      std::vector<ByteSource> sources = d.sourceBytes(v.parts, bytes / n);
       d.useList(from, part);
       d.in.d = d.def(to, t);
-      return d.emit(pack, FlagMove);
+      return d.emitBytes(pack, sources, FlagMove);
+    }
+    std::vector<ByteSource> whole = d.sourceBytes({from}, bytes), sources;
+    for (unsigned i = 0; i < bytes; ++i) {
+      if (v.parts[i / d.in.sub].kind == Operand::Sink)
+        continue;
+      sources.push_back(whole[i]);
+      if (d.in.sub == 1)
+        sources.push_back({}); // the upper byte of a 16-bit register
     }
     d.in.a = d.use(from, t);
     d.defList(to, part);
-    return d.emit(unpack, FlagMove);
+    return d.emitBytes(unpack, sources, FlagMove);
   }
   if (from.kind == Operand::Special) {
     static const std::unordered_map<std::string_view, uint32_t> dynamic = {

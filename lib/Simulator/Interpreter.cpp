@@ -165,7 +165,9 @@ static void checkRegisters(Warp &w, const Instr &in, uint32_t m) {
     if (!lacks)
       continue;
     missing |= lacks;
-    if (!(in.flags & FlagMove)) {
+    if (in.flags & (FlagMove | FlagBytes))
+      continue;
+    if ((lacks = undefinedIn(w, in.refs + i, lacks))) {
       report(w, "uninitialised",
              "register " + w.program->registerNames[refs[i]] + " is read but was never written",
              __builtin_ctz(lacks));
@@ -179,9 +181,10 @@ static void checkRegisters(Warp &w, const Instr &in, uint32_t m) {
   if (w.wgmmaFences)
     for (unsigned i = 0; i < in.uses; ++i)
       w.readMark[refs[i]] = w.wgmmaFences;
-  uint32_t gets = in.flags & FlagMove ? m & ~missing : m;
+  if (missing && in.flags & (FlagMove | FlagBytes))
+    return moveUndefined(w, in, m);
   for (unsigned i = in.uses, n = in.uses + in.defs; i < n; ++i)
-    w.written[refs[i]] = (w.written[refs[i]] & ~m) | gets;
+    w.written[refs[i]] |= m;
 }
 
 /// Of the groups that can run: the least pc, merging groups that stand at the same place.

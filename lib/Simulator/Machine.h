@@ -13,6 +13,7 @@
 #include "Shadow.h"
 #include "tileloom/Simulator/Simulator.h"
 
+#include <array>
 #include <atomic>
 #include <deque>
 #include <memory>
@@ -108,6 +109,8 @@ struct Warp {
 
   // Checks.
   std::vector<uint32_t> written;       // lanes of each register that hold a value
+  // Of lanes that `written` lacks: those that hold a value in each byte (PartialRegisters.cpp).
+  std::unordered_map<uint32_t, std::array<uint32_t, 16>> partial;
   std::vector<uint16_t> inFlight;      // wgmma or tcgen05.ld operations that own each register
   std::vector<uint32_t> inFlightGroup; // the youngest wgmma group of each
   uint32_t inFlightCount = 0;

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace tileloom {
@@ -42,6 +43,7 @@ enum InstrFlag : uint16_t {
   FlagIndirect = 32, // brx.idx
   FlagPhiLike = 64,  // chooses between sources: one of them may be undefined
   FlagMatrix = 128,  // wgmma: checks its registers itself
+  FlagBytes = 256,   // moves bytes as Program::byteMoves says, undefined ones without complaint
 };
 
 struct Instr {
@@ -118,12 +120,21 @@ struct RegisterRef {
   uint32_t id;
 };
 
+/// Where a byte of a result comes from: of the uses of the instruction, or from something defined.
+struct ByteSource {
+  static constexpr uint8_t Defined = 0xFF;
+  uint8_t use = Defined, byte = 0;
+};
+
 struct Program {
   std::string name;
   const Ast *ast = nullptr;
   std::vector<Instr> code;
   std::vector<int32_t> lists;
   std::vector<uint32_t> refs; // register ids: uses then defs of each instruction
+  // By Instr::refs: the bytes of all results of a FlagBytes instruction, one result after the other.
+  std::unordered_map<uint32_t, std::vector<ByteSource>> byteMoves;
+  std::unordered_map<uint32_t, uint8_t> narrowReads; // by place in refs: only these low bytes are read
   std::vector<std::vector<uint32_t>> jumpTables;
   std::vector<std::shared_ptr<void>> extras; // what does not fit into an Instr (cvt)
   std::vector<uint8_t> constants;            // image placed below slot 0

@@ -21,10 +21,12 @@ def product(a: tl.view, b: tl.view, out, ld, AXIS: tl.constexpr, BM: tl.constexp
         tl.store(out + row[:, None] * ld + column[None, :], acc.to(out.dtype.element_ty), (row < M)[:, None] & (column < N)[None, :])
 
 
-CASES = [(target, *case) for target in ("sm_90a", "sm_100a") for case in [(0, np.float32, (128, 128)), (1, np.float32, (128, 256)), (0, ml_dtypes.bfloat16, (128, 128))]]
+CASES = [(target, *case) for target in ("sm_90a", "sm_100a")
+         for case in [(0, np.float32, (128, 128)), (1, np.float32, (128, 256)), (0, ml_dtypes.bfloat16, (128, 128)),
+                      (None, ml_dtypes.float8_e4m3fn, (128, 128))]]
 
 
-@pytest.mark.parametrize("target, axis, dtype, tile", [*CASES, ("sm_90a", None, ml_dtypes.float8_e4m3fn, (128, 128))])
+@pytest.mark.parametrize("target, axis, dtype, tile", CASES)
 def test_room_for_exchanges(target, axis, dtype, tile):
     rng = np.random.default_rng(5)
     m, n, k = 200, 264, 192

@@ -161,3 +161,65 @@ TEST(Registers, UndefinedReadsAreFound) {
                    "mul.wide.u32 %rd1, %t, 4; add.s64 %rd1, %out, %rd1; st.global.b32 [%rd1], %r3;")
                    .has("uninitialised"));
 }
+
+/// %r1 = {the number of the lane, undefined}, %rd2 = {the same 16 bits twice, undefined}; then
+/// `body`, with %rd1 as the address of the lane's result.
+static Outcome runHalfDefined(const std::string &body) {
+  KernelSetup s;
+  s.shared = 1024;
+  return run("mul.wide.u32 %rd1, %t, 4; add.s64 %rd1, %out, %rd1;\n"
+             "cvt.u16.u32 %h1, %t; mov.b32 %r1, {%h1, %h2};\n"
+             "mov.b32 %r2, {%h1, %h1}; mov.b64 %rd2, {%r2, %r3};\n" +
+                 body,
+             s);
+}
+
+TEST(Registers, DefinedBytesMayBeUsed) {
+  const std::string uses[] = {
+      "prmt.b32 %r4, %r1, 0, 0x7710; st.global.b32 [%rd1], %r4;",
+      "prmt.b32 %r4, 0, %r1, 0x7654; prmt.b32 %r4, %r4, 0, 0x7710; st.global.b32 [%rd1], %r4;",
+      "mov.b32 {%h3, %h4}, %r1; mov.b32 %r4, {%h3, 0}; st.global.b32 [%rd1], %r4;",
+      "mov.b32 {%h3, _}, %r1; cvt.u32.u16 %r4, %h3; st.global.b32 [%rd1], %r4;",
+      "cvt.u16.u32 %h3, %r1; cvt.s32.s16 %r4, %h3; st.global.b32 [%rd1], %r4;",
+      "mov.b32 %r4, %r1; cvt.u32.u16 %r5, %r4; st.global.b32 [%rd1], %r5;",
+      "st.global.b32 [%rd1], 0; st.global.b16 [%rd1], %r1;",
+      "mov.b64 {%r4, _}, %rd2; shr.u32 %r4, %r4, 16; st.global.b32 [%rd1], %r4;",
+      "cvt.u32.u64 %r4, %rd2; and.b32 %r4, %r4, 0xFFFF; st.global.b32 [%rd1], %r4;",
+      "mov.b64 {%r4, %r5}, %rd2; mov.b64 %rd3, {%r5, %r4}; mov.b64 {_, %r6}, %rd3; "
+      "cvt.u32.u8 %r6, %r6; st.global.b32 [%rd1], %r6;",
+      // The other half is written later, in some lanes sooner than in others.
+      "setp.lt.u32 %p1, %t, 9; @%p1 mov.b32 %r1, %t; @!%p1 mov.b32 %r1, {%h1, 0}; "
+      "st.global.b32 [%rd1], %r1;",
+  };
+  for (const std::string &body : uses) {
+    Outcome o = runHalfDefined(body);
+    EXPECT_TRUE(o.found.empty()) << body << "\n" << o.text();
+    EXPECT_EQ(o.out, iota()) << body;
+  }
+}
+
+TEST(Registers, UndefinedBytesAreFound) {
+  const std::string uses[] = {
+      "st.global.b32 [%rd1], %r1;",
+      "st.shared.b32 [smem], %r1;",
+      "add.s32 %r4, %r1, 1;",
+      "prmt.b32 %r4, %r1, 0, 0x7772; st.global.b32 [%rd1], %r4;",
+      "prmt.b32 %r4, %r1, 0, 0x777B; st.global.b32 [%rd1], %r4;",
+      "prmt.b32 %r4, 0, %r1, 0x0060; st.global.b32 [%rd1], %r4;",
+      "prmt.b32 %r4, %r1, 0, %t;",
+      "mov.b32 {%h3, %h4}, %r1; st.global.b16 [%rd1], %h4;",
+      "cvt.u16.u32 %h3, %r1; mov.b32 %r4, {%h3, %h2}; st.global.b32 [%rd1], %r4;",
+      "cvt.u64.u32 %rd3, %r1; add.s64 %rd3, %rd3, 1;",
+      "cvt.rn.f32.u32 %f1, %r1;",
+      "mov.b32 %r4, %r1; st.global.b32 [%rd1], %r4;",
+      "mov.b64 {_, %r4}, %rd2; st.global.b8 [%rd1], %r4;",
+      // What was known of the bytes ends with what is written next.
+      "mov.b32 %r1, %t; mov.b32 %r1, %r9; st.global.b16 [%rd1], %r1;",
+      "mov.b32 %r1, {%h2, %h1}; st.global.b16 [%rd1], %r1;",
+      "setp.eq.u32 %p1, %t, 9; @%p1 mov.b32 %r1, {%h2, %h1}; st.global.b16 [%rd1], %r1;",
+  };
+  for (const std::string &body : uses)
+    EXPECT_TRUE(runHalfDefined(body).has("uninitialised")) << body;
+  Outcome one = runHalfDefined(uses[std::size(uses) - 1]);
+  EXPECT_NE(one.text().find("lane 9"), std::string::npos) << one.text();
+}
