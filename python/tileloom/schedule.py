@@ -20,7 +20,8 @@ from .runtime.errors import ArgumentError, TileloomError
 _ROWS, _COLUMNS, _DEPTHS = (128, 64, 192, 256, 16, 8, 32), (128, 256, 192, 64, 96, 32, 16, 48, 80, 112, 144, 160, 176, 208, 224, 240), (64, 128)
 CANDIDATES = {"BM": _ROWS, "BN": _COLUMNS, "BK": _DEPTHS, "BLOCK": (1024, 512, 256), "BLOCK_M": _ROWS, "BLOCK_N": _COLUMNS, "BLOCK_K": _DEPTHS}
 SCHEDULES = ({}, {"use": "pingpong"})
-REFINED = {"pending": 0}  # tried beside the best of the candidates without a schedule: a slot is free earlier where copies are what is waited for
+# Tried beside the best of the candidates without a schedule, and beside all with two slots or fewer: a slot is free earlier where copies are what is waited for.
+REFINED = {"pending": 0}
 _PRODUCTS = (("BM", "BN"), ("BLOCK_M", "BLOCK_N"))  # one of the two is the tensor core's 64 rows (tile-swap-operands)
 _KEEP = (None, "rows", "columns")
 _UNKNOWN = -(1 << 63)
@@ -85,7 +86,9 @@ def ranked(kernel, arguments, emit, target, schedule=None):
                 error = error or wrong
     by_time = lambda entry: (bool(entry[0].reason), entry[0].microseconds, entry[1])  # noqa: E731
     found.sort(key=by_time)
-    for prediction, place, constants, own in found[:_TRIALS]:
+    for rank, (prediction, place, constants, own) in enumerate(list(found)):
+        if rank >= _TRIALS and prediction.stages > 2:
+            continue
         if kernel.automatic and not own and not prediction.reason and not any(name in given for name in REFINED):
             program = emit(constants)
             values = [_number(binding, arguments) for binding in program.bindings]
