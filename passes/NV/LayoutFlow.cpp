@@ -43,9 +43,21 @@ static Attribute sourceOfOperand(Value value, Attribute layout) {
   return kept ? layout : Attribute(accumulator(a));
 }
 
+/// Fragments of mma.sync operands are in another order at every width of elements, so that what converts, compares or chooses
+/// cannot work on them: it works in another layout, and its result is converted.
+static bool isOfOtherWidth(Value value, Attribute layout) {
+  while (auto slice = dyn_cast_or_null<nv::SliceAttr>(layout))
+    layout = slice.getParent();
+  Operation *def = value.getDefiningOp();
+  if (!isa_and_nonnull<nv::MmaAAttr, nv::MmaBAttr>(layout) || !def || !OpTrait::hasElementwiseMappableTraits(def))
+    return false;
+  auto bits = [](Value tile) { return tile::elementBits(cast<RankedTensorType>(tile.getType()).getElementType()); };
+  return llvm::any_of(def->getOperands(), [&](Value operand) { return isTile(operand) && bits(operand) != bits(value); });
+}
+
 void LayoutFlow::assign(Value value, Attribute layout) {
   layout = sourceOfOperand(value, layout);
-  if (layout && isTile(value) && layouts.insert({value, layout}).second)
+  if (layout && isTile(value) && !isOfOtherWidth(value, layout) && layouts.insert({value, layout}).second)
     worklist.push_back(value);
 }
 

@@ -121,3 +121,33 @@ func.func @anchors(%x: i64 {tile.divisibility = 16 : i32}) {
   }
   return
 }
+
+// -----
+
+// Fragments of mma.sync are in another order at every width of elements: conversions and choices work in another layout.
+// CHECK-LABEL: func.func @computed_operands
+func.func @computed_operands(%x: i64 {tile.divisibility = 16 : i32}) {
+  %zero = arith.constant dense<0.0> : tensor<16x16xf32>
+  warp.specialize {
+    warp.role @main warps(1) {
+      %c16 = arith.constant dense<16> : tensor<16x16xi32>
+      %i = nv.index dim(0) : tensor<16x16xi32>
+      %j = nv.index dim(1) : tensor<16x16xi32>
+      %i16 = arith.muli %i, %c16 : tensor<16x16xi32>
+      %at = arith.addi %i16, %j : tensor<16x16xi32>
+      %v = nv.global_load %x[%at] : tensor<16x16xi32> -> tensor<16x16xf32>
+      // CHECK: %[[A:.*]] = arith.truncf %{{.*}} : tensor<16x16xf32, #nv.blocked<{{.*}}>> to tensor<16x16xbf16, #nv.blocked<{{.*}}>>
+      %a = arith.truncf %v : tensor<16x16xf32> to tensor<16x16xbf16>
+      %diagonal = arith.cmpi eq, %i, %j : tensor<16x16xi32>
+      %none = arith.constant dense<0.0> : tensor<16x16xbf16>
+      // CHECK: %[[B:.*]] = arith.select %{{.*}} : tensor<16x16xi1, #nv.blocked<{{.*}}>>, tensor<16x16xbf16, #nv.blocked<{{.*}}>>
+      %b = arith.select %diagonal, %a, %none : tensor<16x16xi1>, tensor<16x16xbf16>
+      // CHECK-DAG: %[[FA:.*]] = nv.convert_layout %[[A]] : {{.*}} -> tensor<16x16xbf16, #nv.mma_a<rows = 1, columns = 1>>
+      // CHECK-DAG: %[[FB:.*]] = nv.convert_layout %[[B]] : {{.*}} -> tensor<16x16xbf16, #nv.mma_b<rows = 1, columns = 1>>
+      // CHECK: nv.mma %[[FA]], %[[FB]],
+      %d = nv.mma %a, %b, %zero : tensor<16x16xbf16>, tensor<16x16xbf16>, tensor<16x16xf32>
+      nv.global_store %d to %x[%at] : tensor<16x16xf32>, tensor<16x16xi32>
+    }
+  }
+  return
+}
