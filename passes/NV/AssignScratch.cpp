@@ -1,7 +1,8 @@
 //===- AssignScratch.cpp - Shared memory for exchanges between warps ----------------------===//
 //
 // In: tiles with layouts. Out: reductions and conversions whose values cross warps have a `scratch`
-// operand; nv.named_barrier where scratch is written again while warps may still read it.
+// operand; nv.named_barrier where scratch is written again while warps, or lanes of one, may still read
+// it.
 //
 // An exchange is: write, meet, read. Two exchanges that take turns with two slots need no further
 // meeting: whoever writes a slot again has met everybody since its readers were done. So the small
@@ -47,8 +48,7 @@ public:
     for (Slot &slot : slots)
       if (slot.bytes)
         give(slot);
-    if (role.getWarps() > 1)
-      visit(role.getBody().front(), 0, /*insert=*/true);
+    visit(role.getBody().front(), 0, /*insert=*/true);
     return success();
   }
 

@@ -8,6 +8,7 @@
 #include "passes/NV/LayoutFlow.h"
 
 #include "passes/NV/LayoutNeeds.h"
+#include "tileloom/Analysis/Exchange.h"
 #include "tileloom/Analysis/TileLayouts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -57,6 +58,8 @@ static bool isOfOtherWidth(Value value, Attribute layout) {
 
 void LayoutFlow::assign(Value value, Attribute layout) {
   layout = sourceOfOperand(value, layout);
+  if (auto scan = value.getDefiningOp<nv::ScanOp>(); scan && layout != scanLayout(scan.getSource().getType(), scan.getDim(), warps))
+    return;
   if (layout && isTile(value) && !isOfOtherWidth(value, layout) && layouts.insert({value, layout}).second)
     worklist.push_back(value);
 }

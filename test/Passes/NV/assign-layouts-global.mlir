@@ -151,3 +151,29 @@ func.func @computed_operands(%x: i64 {tile.divisibility = 16 : i32}) {
   }
   return
 }
+
+// -----
+
+// A scan keeps its own layout where element-wise code joins its result with a sum.
+// CHECK-LABEL: func.func @scan_beside_sum
+func.func @scan_beside_sum(%x: i64 {tile.divisibility = 16 : i32}) {
+  %zero = arith.constant dense<0.0> : tensor<16x16xf32>
+  warp.specialize {
+    warp.role @main warps(1) {
+      %c16 = arith.constant dense<16> : tensor<16x16xi32>
+      %i = nv.index dim(0) : tensor<16x16xi32>
+      %j = nv.index dim(1) : tensor<16x16xi32>
+      %i16 = arith.muli %i, %c16 : tensor<16x16xi32>
+      %at = arith.addi %i16, %j : tensor<16x16xi32>
+      %a = nv.global_load %x[%at] : tensor<16x16xi32> -> tensor<16x16xbf16>
+      %d = nv.mma %a, %a, %zero : tensor<16x16xbf16>, tensor<16x16xbf16>, tensor<16x16xf32>
+      // CHECK: %[[S:.*]] = nv.scan add {{.*}} : tensor<16x16xf32, #nv.blocked<{{.*}}>>
+      // CHECK: %[[C:.*]] = nv.convert_layout %[[S]] : {{.*}} -> tensor<16x16xf32, #nv.mma_acc<rows = 1, columns = 1>>
+      // CHECK: arith.addf %{{.*}} : tensor<16x16xf32, #nv.mma_acc<rows = 1, columns = 1>>
+      %p = nv.scan add %d dim(0) : tensor<16x16xf32>
+      %sum = arith.addf %p, %d : tensor<16x16xf32>
+      nv.global_store %sum to %x[%at] : tensor<16x16xf32>, tensor<16x16xi32>
+    }
+  }
+  return
+}

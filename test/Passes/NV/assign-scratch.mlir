@@ -77,3 +77,23 @@ func.func @tiles(%t: tensor<64x64xf32, #rows>) {
   }
   return
 }
+
+// -----
+
+#wide = #nv.blocked<[1, 2], [4, 8], [1, 1], [1, 0]>
+#narrow = #nv.blocked<[1, 1], [8, 4], [1, 1], [0, 1]>
+
+// The lanes of one warp meet as well before they write what others of them may still read.
+// CHECK-LABEL: func.func @one_warp
+func.func @one_warp(%t: tensor<4x16xbf16, #wide>, %u: tensor<4x16xbf16, #wide>) {
+  warp.specialize {
+    warp.role @main warps(1) {
+      // CHECK: nv.reshape {{.*}} scratch
+      %a = nv.reshape %t : tensor<4x16xbf16, #wide> -> tensor<8x8xbf16, #narrow>
+      // CHECK-NEXT: nv.named_barrier
+      // CHECK-NEXT: nv.reshape {{.*}} scratch
+      %b = nv.reshape %u : tensor<4x16xbf16, #wide> -> tensor<8x8xbf16, #narrow>
+    }
+  }
+  return
+}
