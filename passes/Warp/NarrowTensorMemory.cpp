@@ -51,13 +51,19 @@ bool endsInPieces(Value value, Block *block, llvm::SetVector<nv::ExtractOp> &pie
   return true;
 }
 
-/// Erases `op` and the element-wise code that only its value went into.
+/// Erases `op` and the element-wise code that only its value went into; all of it is in one block.
 void eraseDead(Operation *op) {
-  for (Operation *user : llvm::make_early_inc_range(op->getUsers()))
-    if (!isa<ReleaseOp>(user))
-      eraseDead(user);
-  if (op->use_empty())
-    op->erase();
+  llvm::SetVector<Operation *> all;
+  all.insert(op);
+  for (size_t seen = 0; seen < all.size(); ++seen)
+    for (Operation *user : all[seen]->getUsers())
+      if (!isa<ReleaseOp>(user))
+        all.insert(user);
+  SmallVector<Operation *> lastFirst = all.takeVector();
+  llvm::sort(lastFirst, [](Operation *a, Operation *b) { return b->isBeforeInBlock(a); });
+  for (Operation *dead : lastFirst)
+    if (dead->use_empty())
+      dead->erase();
 }
 
 /// All that is read from tensor memory for `value`, through element-wise code, and the rows read from

@@ -134,3 +134,38 @@ func.func @row_used_whole(%C: !tile.desc<128x64xf32>, %to: i64, %at: tensor<128x
   }
   return
 }
+
+// What is left of the whole tiles goes, also where an operation has one of them twice and another one of both.
+// CHECK-LABEL: func.func @square
+// CHECK: nv.tmem.load {{.*}} -> tensor<128x64xf32>
+// CHECK: warp.store
+// CHECK: nv.tmem.load {{.*}} -> tensor<128x64xf32>
+// CHECK: warp.store
+// CHECK-NOT: tensor<128x128
+// CHECK: return
+func.func @square(%C: !tile.desc<128x64xbf16>) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %sums = warp.buffer : !warp.buffer<1 x [128x128xf32], tmem>
+  %free = warp.ring released %sums : !warp.buffer<1 x [128x128xf32], tmem>
+  %full = warp.ring %sums : !warp.buffer<1 x [128x128xf32], tmem>
+  %out = warp.buffer : !warp.buffer<1 x [128x64xbf16]>
+  %staged = warp.ring released %out : !warp.buffer<1 x [128x64xbf16]>
+  warp.specialize {
+    warp.role @math warps(4) {
+      %t = warp.acquire %full
+      %s = warp.slot %t : !nv.memdesc<128x128xf32, tmem>
+      %sum = nv.tmem.load %s : !nv.memdesc<128x128xf32, tmem> -> tensor<128x128xf32>
+      warp.release %t to %free generic
+      %double = arith.addf %sum, %sum : tensor<128x128xf32>
+      %v = arith.mulf %double, %sum : tensor<128x128xf32>
+      %w = arith.mulf %v, %v : tensor<128x128xf32>
+      %h = arith.truncf %w : tensor<128x128xf32> to tensor<128x128xbf16>
+      %x = nv.extract %h[0, 0] : tensor<128x128xbf16> -> tensor<128x64xbf16>
+      warp.store %x to %C[%c0, %c0] through %staged : tensor<128x64xbf16>, !tile.desc<128x64xbf16>
+      %y = nv.extract %h[0, 64] : tensor<128x128xbf16> -> tensor<128x64xbf16>
+      warp.store %y to %C[%c0, %c64] through %staged : tensor<128x64xbf16>, !tile.desc<128x64xbf16>
+    }
+  }
+  return
+}
