@@ -108,7 +108,8 @@ void giveReplicasSlots(func::FuncOp function) {
 /// their shape, and tiles that are written through pointers in other pieces than a thread holds of
 /// them. A thread has a row of a tile from tensor memory, but pairs of columns of wgmma's sums:
 /// these are rearranged where 16 bytes of narrow elements can be written at once, and bytes always
-/// (nv-assign-layouts compares sectors). A scan wants all of a line in one thread.
+/// (nv-assign-layouts compares sectors). A scan wants all of a line in one thread. Reductions along
+/// rows exchange parts.
 struct Exchanges {
   SmallVector<Operation *> ops;
   int64_t bytes = 0;
@@ -135,13 +136,15 @@ Exchanges exchangesOf(func::FuncOp function) {
   };
   Exchanges exchanges;
   function.walk([&](RoleOp role) {
-    int64_t largest = 0, reductions = 0;
+    int64_t largest = 0, alongRows = 0, others = 0;
     bool transposed = false;
     role.walk([&](Operation *op) {
       transposed |= isa<tile::TransOp>(op);
       if (auto reduce = dyn_cast<nv::ReduceOp>(op))
-        if (auto part = dyn_cast<RankedTensorType>(reduce.getType()))
-          reductions += part.getNumElements() * 4 * role.getWarps();
+        if (auto part = dyn_cast<RankedTensorType>(reduce.getType())) {
+          int64_t &bytes = reduce.getDim() == 0 ? alongRows : others;
+          bytes += llvm::alignTo(part.getNumElements() * 4 * role.getWarps(), 1024);
+        }
       auto type = op->getNumOperands() ? dyn_cast<RankedTensorType>(op->getOperand(0).getType())
                                        : RankedTensorType();
       if (!type || type.getRank() < 2 || !rearranged(op, type))
@@ -150,8 +153,8 @@ Exchanges exchangesOf(func::FuncOp function) {
       largest = std::max(largest, type.getNumElements() *
                                       std::max<int64_t>(8, type.getElementTypeBitWidth()) / 8);
     });
-    // Rows of a transposed tile lie across warps, which then exchange parts of their reductions.
-    exchanges.bytes += (llvm::alignTo(largest, 1024) + (transposed ? llvm::alignTo(reductions, 1024) : 0)) * role.getReplicas();
+    // Rows lie across warps, which exchange parts of what is reduced along them; in a transposed tile all reductions may be.
+    exchanges.bytes += (llvm::alignTo(largest, 1024) + alongRows + (transposed ? others : 0)) * role.getReplicas();
   });
   return exchanges;
 }

@@ -70,6 +70,35 @@ func.func @one_warpgroup(%n: i32) attributes {tile.kernel, tile.schedule = #tile
 
 // -----
 
+// Rows of a tile lie across warps: what is reduced along them is exchanged through 4 KB, and 13 slots of 16 KB are left of 14.
+// CHECK-LABEL: func.func @reduced_along_rows
+// CHECK: warp.buffer : <13 x [64x64xbf16, 64x64xbf16]>
+func.func @reduced_along_rows(%x: tensor<64x256xf32>, %n: i32) attributes {tile.kernel, tile.schedule = #tile.schedule<use = "cooperative">} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %ab = warp.buffer : !warp.buffer<1 x [64x64xbf16, 64x64xbf16]>
+  %free = warp.ring released %ab : !warp.buffer<1 x [64x64xbf16, 64x64xbf16]>
+  %ready = warp.ring %ab : !warp.buffer<1 x [64x64xbf16, 64x64xbf16]>
+  warp.specialize {
+    warp.role @math warps(4) {
+      scf.for %i = %c0 to %n step %c1 : i32 {
+        %t = warp.acquire %ready
+        warp.release %t to %free generic
+      }
+      %most = nv.reduce max %x dim(0) : tensor<64x256xf32> -> tensor<256xf32>
+    }
+    warp.role @load warps(1) {
+      scf.for %i = %c0 to %n step %c1 : i32 {
+        %t = warp.acquire %free
+        warp.release %t to %ready generic
+      }
+    }
+  }
+  return
+}
+
+// -----
+
 // Where the next tile's operands come while this one's results leave, these keep their own 32 KB.
 // CHECK-LABEL: func.func @tiles
 // CHECK: warp.buffer : <6 x [128x64xbf16, 128x64xbf16]>
