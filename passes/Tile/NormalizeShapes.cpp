@@ -13,6 +13,7 @@
 #include "tileloom/Analysis/Elementwise.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -67,6 +68,32 @@ struct SinkExpandDims : RewritePattern {
     }
     Value inner = cloneFor(rewriter, op, operands, without(type, dim));
     rewriter.replaceOpWithNewOp<ExpandDimsOp>(op, type, inner, dim);
+    return success();
+  }
+};
+
+/// elementwise(splat x, ...) of one element -> splat(elementwise(x, ...)): the scalar of a row of one dimension.
+struct SinkSplat : RewritePattern {
+  explicit SinkSplat(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
+
+  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
+    if (!isElementwise(op) || !isa<arith::ArithDialect, math::MathDialect>(op->getDialect()))
+      return failure();
+    auto type = cast<RankedTensorType>(op->getResult(0).getType());
+    if (type.getNumElements() != 1)
+      return failure();
+    SmallVector<Value> scalars;
+    for (Value operand : op->getOperands()) {
+      SplatElementsAttr constant;
+      if (auto splat = operand.getDefiningOp<SplatOp>())
+        scalars.push_back(splat.getValue());
+      else if (matchPattern(operand, m_Constant(&constant)))
+        scalars.push_back(arith::ConstantOp::create(rewriter, op->getLoc(), cast<TypedAttr>(constant.getSplatValue<Attribute>())));
+      else
+        return failure();
+    }
+    OperationState state(op->getLoc(), op->getName(), scalars, {type.getElementType()}, op->getAttrs());
+    rewriter.replaceOpWithNewOp<SplatOp>(op, type, rewriter.create(state)->getResult(0));
     return success();
   }
 };
@@ -208,7 +235,7 @@ struct NormalizeShapes : tileloom::tile::impl::TileNormalizeShapesBase<Normalize
   void runOnOperation() override {
     MLIRContext *context = &getContext();
     RewritePatternSet shapes(context);
-    shapes.add<SinkExpandDims, BroadcastExpanded, ReduceExpanded>(context);
+    shapes.add<SinkExpandDims, SinkSplat, BroadcastExpanded, ReduceExpanded>(context);
     BroadcastOp::getCanonicalizationPatterns(shapes, context);
     RewritePatternSet names(context);
     names.add<LowerReduce, LowerSplat, LowerIota, IndexOfTile, PositionsOfColumns>(context);

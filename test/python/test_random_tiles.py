@@ -7,6 +7,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import tileloom as tl
+
 TYPES = {"float32": np.float32, "float16": np.float16, "bfloat16": ml_dtypes.bfloat16, "int32": np.int32, "int8": np.int8}
 
 
@@ -65,3 +67,23 @@ def test_chains(seed, tmp_path):
         exec(statement, values)
     limit = 0.03 if "bfloat16" in text + dtype else 4e-3
     assert np.linalg.norm(out - values["t"]) < limit * np.linalg.norm(values["t"]) + 1e-6, text
+
+
+@tl.jit
+def centred(x, out, N: tl.constexpr):
+    """out = x - 0.5 * mean(x), by a sum that keeps its dimension."""
+    i = tl.arange(0, N)
+    t = tl.load(x + i)
+    mean = (tl.sum(t.to(tl.float32), 0, keep_dims=True) * (1.0 / N)).to(t.dtype)
+    tl.store(out + i, t - mean * 0.5)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize("target", ["sm_90a", "sm_100a"])
+@pytest.mark.parametrize("warps", [1, 4])
+def test_kept_dimension_of_a_row(dtype, target, warps):
+    x = np.random.default_rng(warps).standard_normal(256).astype(TYPES[dtype]) + 3
+    out = np.full(256, np.nan, x.dtype)
+    centred[(1,)](x, out, N=256, target=target, num_warps=warps)
+    wanted = x.astype(np.float64) - 0.5 * x.astype(np.float64).mean()
+    assert np.abs(out - wanted).max() < {"float32": 1e-5, "float16": 5e-3}[dtype]

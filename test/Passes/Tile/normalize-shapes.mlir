@@ -35,3 +35,22 @@ func.func @triangle() -> tensor<128x64xi1> {
   %m = arith.cmpi sle, %cb, %rb : tensor<128x64xi32>
   return %m : tensor<128x64xi1>
 }
+
+// -----
+
+// What is computed of the one element that a row was reduced to is computed as a scalar.
+// CHECK-LABEL: func.func @one_element
+// CHECK-SAME: %[[X:.*]]: tensor<128xf32>, %[[S:.*]]: f32
+func.func @one_element(%x: tensor<128xf32>, %s: f32) -> tensor<128xf32> {
+  %half = arith.constant dense<0.5> : tensor<1xf32>
+  %one = tile.splat %s : f32 -> tensor<1xf32>
+  // CHECK: %[[HALF:.*]] = arith.mulf %[[S]], %{{.*}} : f32
+  %scaled = arith.mulf %one, %half : tensor<1xf32>
+  // CHECK: %[[ROOT:.*]] = math.sqrt %[[HALF]] : f32
+  %root = math.sqrt %scaled : tensor<1xf32>
+  // CHECK: %[[ALL:.*]] = nv.splat %[[ROOT]] : f32 -> tensor<128xf32>
+  %all = tile.broadcast %root : tensor<1xf32> -> tensor<128xf32>
+  // CHECK: arith.addf %[[X]], %[[ALL]]
+  %y = arith.addf %x, %all : tensor<128xf32>
+  return %y : tensor<128xf32>
+}
