@@ -82,15 +82,19 @@ struct SinkSplat : RewritePattern {
     auto type = cast<RankedTensorType>(op->getResult(0).getType());
     if (type.getNumElements() != 1)
       return failure();
+    auto isSplat = [](Value operand) {
+      SplatElementsAttr constant;
+      return operand.getDefiningOp<SplatOp>() || matchPattern(operand, m_Constant(&constant));
+    };
+    if (!llvm::all_of(op->getOperands(), isSplat))
+      return failure();
     SmallVector<Value> scalars;
     for (Value operand : op->getOperands()) {
       SplatElementsAttr constant;
-      if (auto splat = operand.getDefiningOp<SplatOp>())
-        scalars.push_back(splat.getValue());
-      else if (matchPattern(operand, m_Constant(&constant)))
+      if (matchPattern(operand, m_Constant(&constant)))
         scalars.push_back(arith::ConstantOp::create(rewriter, op->getLoc(), cast<TypedAttr>(constant.getSplatValue<Attribute>())));
       else
-        return failure();
+        scalars.push_back(operand.getDefiningOp<SplatOp>().getValue());
     }
     OperationState state(op->getLoc(), op->getName(), scalars, {type.getElementType()}, op->getAttrs());
     rewriter.replaceOpWithNewOp<SplatOp>(op, type, rewriter.create(state)->getResult(0));

@@ -54,3 +54,15 @@ func.func @one_element(%x: tensor<128xf32>, %s: f32) -> tensor<128xf32> {
   %y = arith.addf %x, %all : tensor<128xf32>
   return %y : tensor<128xf32>
 }
+
+// -----
+
+// One element of which not all operands are splats stays a tile.
+// CHECK-LABEL: func.func @one_place
+func.func @one_place(%s: i32) -> tensor<1xi32> {
+  %place = tile.iota : tensor<1xi32>
+  %two = arith.constant dense<2> : tensor<1xi32>
+  // CHECK: arith.muli {{.*}} : tensor<1xi32>
+  %y = arith.muli %two, %place : tensor<1xi32>
+  return %y : tensor<1xi32>
+}
