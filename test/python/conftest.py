@@ -50,3 +50,18 @@ def fake(tmp_path, monkeypatch):
     driver.library.fakeCudaReset()
     yield driver
     driver.library.fakeCudaReset()
+
+
+@pytest.fixture
+def module_of(tmp_path):
+    """Gives the module of a text: kernels are read from their source file."""
+    import importlib.util
+
+    def load(text):
+        path = tmp_path / "program_of_text.py"
+        path.write_text(text)
+        spec = importlib.util.spec_from_file_location("program_of_text", path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+    return load

@@ -2,7 +2,6 @@
 is after any path, which numbers stay constants and what loops carry is all decided by the front end."""
 
 import ast
-import importlib.util
 import random
 
 import numpy as np
@@ -88,13 +87,9 @@ def in_python(text, *arguments):
 
 
 @pytest.mark.parametrize("seed", range(24))
-def test_random_program(seed, tmp_path):
+def test_random_program(seed, module_of):
     text = make(seed)
-    path = tmp_path / "program_of_seed.py"
-    path.write_text(text)
-    spec = importlib.util.spec_from_file_location(f"program_{seed}", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = module_of(text)
     for n, m in ((0, 0), (1, 5), (6, 2)):
         out = np.full(len(NAMES), -1, np.int32)
         module.program[(1,)](out, n, m, 0)

@@ -1,6 +1,5 @@
 """Random persistent products: tiles, sizes down to none, what is done to operand A and to the sum, schedules; against fp64."""
 
-import importlib.util
 import random
 
 import ml_dtypes
@@ -36,7 +35,7 @@ def kernel(a: tl.view, b: tl.view, c: tl.view, BM: tl.constexpr, BN: tl.constexp
 
 
 @pytest.mark.parametrize("seed", range(64))
-def test_products(seed, tmp_path):
+def test_products(seed, module_of):
     draw = random.Random(seed)
     target, dtype, result = draw.choice(["sm_90a", "sm_100a"]), draw.choice(list(TYPES)), draw.choice(list(TYPES))
     BM, BN, BK = draw.choice([64, 128, 192] if target == "sm_90a" else [64, 128]), draw.choice([16, 32, 48, 64, 96, 128]), draw.choice([32, 64])
@@ -45,11 +44,7 @@ def test_products(seed, tmp_path):
     after = [draw.choice(list(AFTER)) for _ in range(draw.randint(0, 3))]
     schedule = draw.choice([None, {"use": "pingpong"}, {"scheduler": "dynamic"}, {"pending": 0}]) if target == "sm_90a" else None
     text = TEXT.format(before=BEFORE[before][0], after="\n        ".join(f"acc = {line}" for line in after) or "pass")
-    path = tmp_path / "product.py"
-    path.write_text(text)
-    spec = importlib.util.spec_from_file_location(f"product{seed}", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = module_of(text)
     rng = np.random.default_rng(seed)
     a, b = (rng.standard_normal((rows, K)).astype(TYPES[dtype]) for rows in (M, N))
     c = np.full((M, N), np.nan, TYPES[result])

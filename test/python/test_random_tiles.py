@@ -1,6 +1,5 @@
 """Random chains of operations on two small tiles, in one to eight warps, against NumPy."""
 
-import importlib.util
 import random
 
 import ml_dtypes
@@ -37,7 +36,7 @@ def step(draw, shape):
 
 
 @pytest.mark.parametrize("seed", range(80))
-def test_chains(seed, tmp_path):
+def test_chains(seed, module_of):
     draw = random.Random(seed)
     shape = first = draw.choice([4, 8, 16, 32, 64]), draw.choice([8, 16, 32, 64, 128])
     dtype, warps, target = draw.choice(list(TYPES)), draw.choice([1, 2, 4, 8]), draw.choice(["sm_90a", "sm_100a"])
@@ -50,11 +49,7 @@ def test_chains(seed, tmp_path):
     text = "\n    ".join(["import tileloom as tl\n\n\n@tl.jit\ndef kernel(x, y, out):", f"at = tl.arange(0, {first[0]})[:, None] * {first[1]} + tl.arange(0, {first[1]})",
                           "t, u = tl.load(x + at), tl.load(y + at)", *lines,
                           f"tl.store(out + tl.arange(0, {shape[0]})[:, None] * {shape[1]} + tl.arange(0, {shape[1]}), t.to(tl.float32))", ""])
-    path = tmp_path / "chain.py"
-    path.write_text(text)
-    spec = importlib.util.spec_from_file_location(f"chain{seed}", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = module_of(text)
     rng = np.random.default_rng(seed)
     x, y = ((rng.integers(-6, 7, first) if whole else rng.standard_normal(first)).astype(TYPES[dtype]) for _ in range(2))
     out = np.full(shape, np.nan, np.float32)
