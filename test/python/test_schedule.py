@@ -9,6 +9,7 @@ import tileloom as tl
 from programs import FOLDER
 from tileloom import schedule, sim
 from tileloom.dispatch import facts
+from tileloom.dispatch.compiled import CompiledKernel
 from tileloom.frontend.generate import generate
 from tileloom.kernels.attention import attention_kernel
 from tileloom.kernels.gemm import gemm_kernel
@@ -255,6 +256,15 @@ def test_slow_candidates_come_last():
     assert chosen(*["spills"] * 20) == order[0] and chosen(ValueError(), *["spills"] * 20) == order[1]
     with pytest.raises(ValueError):
         chosen(*[ValueError()] * 20)
+
+
+@pytest.mark.parametrize("says, slow", [
+    ("", False), ("warning: ptxas: 'k' spills registers: 16 bytes of stores, 16 bytes of loads", False),
+    ("warning: ptxas: 'k' spills registers: 48 bytes of stores, 72 bytes of loads", True), ("warning: ptxas: C7510: serialized", True)])
+def test_what_counts_as_slow(says, slow):
+    compiled = object.__new__(CompiledKernel)
+    compiled.diagnostics = says
+    assert bool(compiled.slowed_down()) == slow
 
 
 def times_of(m, n, k):

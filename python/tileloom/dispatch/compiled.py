@@ -11,7 +11,7 @@ from ..runtime.errors import ArgumentError
 from ..runtime.kernel import Kernel
 from . import cache
 
-_HIDDEN_SPILLS = 64
+_HIDDEN_SPILLS = 16
 _OPTIONS = ("line_info", "opt_level", "werror_ptxas")
 
 
