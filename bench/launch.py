@@ -1,7 +1,7 @@
 """Host cost of a launch: microseconds from the call in Python to its return, after the first call.
 
-On a GPU machine with torch it launches an empty kernel with three tensor arguments as tensor maps, and a kernel of the language with
-eight arguments beside the same text in Triton. Elsewhere the driver is replaced ($TILELOOM_CUDA_LIBRARY) and stand-ins take the
+On a GPU machine with torch it launches an empty kernel with three tensor arguments as tensor maps, a kernel of the language with
+eight arguments beside the same text in Triton, and functions of the kernel library beside torch's. Elsewhere the driver is replaced ($TILELOOM_CUDA_LIBRARY) and stand-ins take the
 tensors' place: then it measures the runtime alone.
 
     bench/launch.py [--json bench/results/h200-launch.json]
@@ -86,6 +86,20 @@ def with_eight_arguments():
             for name, kernel in (("tileloom", eight_kernel), ("triton", triton_rows.eight_kernel))}
 
 
+def of_the_library():
+    """{work: {"tileloom": call, "torch": call}}: small work, so that the host is what takes the time."""
+    import torch
+    from tileloom import kernels
+
+    a, b, c = (torch.randn(shape, device="cuda", dtype=torch.bfloat16) for shape in ((64, 1024), (256, 1024), (64, 256)))
+    q, k, v = (torch.randn(1, 128, 4, 64, device="cuda", dtype=torch.bfloat16) for _ in range(3))
+    heads_first = [own.transpose(1, 2) for own in (q, k, v)]
+    x = torch.randn(64, 1024, device="cuda", dtype=torch.bfloat16)
+    return {"gemm": {"tileloom": lambda: kernels.gemm(a, b.T, c), "torch": lambda: torch.mm(a, b.T, out=c)},
+            "attention": {"tileloom": lambda: kernels.attention(q, k, v), "torch": lambda: torch.nn.functional.scaled_dot_product_attention(*heads_first)},
+            "softmax": {"tileloom": lambda: kernels.softmax(x), "torch": lambda: torch.softmax(x, 1)}}
+
+
 def interleaved(functions, rounds=15, calls=200):
     """The median over rounds of the mean of `calls` calls, in microseconds; the functions take turns."""
     import torch
@@ -133,6 +147,10 @@ def main():
         print(f"8 arguments, grid of 1: {', '.join(f'{name} {us:.2f} us' for name, us in times.items())}, "
               f"ratio {times['triton'] / times['tileloom']:.3f}")
         rows += [{"work": "launch", "shape": "8 arguments", "impl": name, "ms": us / 1000} for name, us in times.items()]
+        for work, functions in of_the_library().items():
+            times = interleaved(functions)
+            print(f"kernels.{work}: {', '.join(f'{name} {us:.2f} us' for name, us in times.items())}, ratio {times['torch'] / times['tileloom']:.3f}")
+            rows += [{"work": "launch", "shape": f"kernels.{work}", "impl": name, "ms": us / 1000} for name, us in times.items()]
     if arguments.json:
         record = {"machine": machine, "date": datetime.date.today().isoformat(),
                   "command": "bench/launch.py", "versions": versions, "rows": rows}

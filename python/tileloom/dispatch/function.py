@@ -224,6 +224,8 @@ class JITFunction:
         self._launch(PRELOAD, *arguments, **keywords)
 
     def _launch(self, grid, *arguments, **keywords):
+        if _watch is not None:
+            _watch(self, grid, arguments, keywords)
         entry = self._entry or self._make_entry()
         try:
             return entry(grid, *arguments, **keywords)
@@ -260,6 +262,15 @@ class JITFunction:
                 self._variants.clear()
                 self._entry = None
             return variant
+
+
+_watch = None
+
+
+def watch_launches(watch):
+    """watch(kernel, grid, arguments, keywords) is called before every launch."""
+    global _watch
+    _watch = watch
 
 
 def _plain(parameter, value):

@@ -5,6 +5,7 @@ import sys
 from ..dispatch import facts
 from ..language import dtypes
 from ..runtime.errors import ArgumentError
+from . import remember
 
 HALF = (dtypes.float16, dtypes.bfloat16)
 
@@ -57,24 +58,31 @@ def _device(tensor):
     return "the CPU" if tensor.device == -1 else f"CUDA device {tensor.device}"
 
 
-def empty(like, shape, dtype):
+def empty(like, shape, dtype, zeros=False):
     """A new tensor or array on the device of `like`. dtype: of the language."""
     name = {"float8e4nv": "float8_e4m3fn", "float8e5": "float8_e5m2"}.get(dtype.name, dtype.name)
     if hasattr(like, "data_ptr"):
         torch = sys.modules["torch"]
-        return torch.empty(shape, dtype=getattr(torch, name), device=like.device)
+        result = (torch.zeros if zeros else torch.empty)(shape, dtype=getattr(torch, name), device=like.device)
+        remember.created(result, shape, zeros)
+        return result
     import numpy
+    make = numpy.zeros if zeros else numpy.empty
     if dtype in (dtypes.bfloat16, dtypes.float8e4nv, dtypes.float8e5):
         import ml_dtypes
-        return numpy.empty(shape, getattr(ml_dtypes, name))
-    return numpy.empty(shape, name)
+        return make(shape, getattr(ml_dtypes, name))
+    return make(shape, name)
 
 
 def zeros(like, shape, dtype):
     """The same, of zeros."""
-    result = empty(like, shape, dtype)
-    result[...] = 0
-    return result
+    return empty(like, shape, dtype, zeros=True)
+
+
+def write(target, value):
+    """Copies elements, by torch or NumPy."""
+    remember.copied()
+    target[...] = value
 
 
 def as_dtype(value, kernel, name):
@@ -106,7 +114,7 @@ def boxed(value, tensor, fill=True):
     padded = empty(value, (*tensor.shape[:-1], -(-tensor.shape[-1] // step) * step), tensor.dtype)
     result = padded[..., :tensor.shape[-1]]
     if fill:
-        result[...] = value
+        write(result, value)
     return result
 
 

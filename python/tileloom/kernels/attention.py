@@ -8,6 +8,7 @@ from .attention_arguments import checked, descales, latent_columns, multiprocess
 from .attention_parts import over_parts
 from .decode_plan import choose_splits, keys_seen, rows_of_groups
 from .online_softmax import attend, dense, descaled, finish, key_tiles, logarithm
+from .remember import remembered
 
 
 @tl.jit(candidates={"BM": (128, 192), "BN": (128, 160, 112, 96, 64)})
@@ -34,6 +35,7 @@ def attention_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, scale,
             tl.store(lse + (b.to(tl.int64) * H + h) * S + rows, logarithm(rest), rows < S)
 
 
+@remembered
 def attention(q, k, v, out=None, *, causal=False, softmax_scale=None, window=None, attention_chunk=None, softcap=None, sinks=None, score_mod=None,
               mask_mod=None, mod_arguments=(), block_mask=None, q_descale=None, k_descale=None, v_descale=None, num_splits=None,
               pack_gqa=None, deterministic=False, rescale_threshold=None, lse=None, **launch):
@@ -106,5 +108,5 @@ def attention(q, k, v, out=None, *, causal=False, softmax_scale=None, window=Non
         else:
             attention_kernel(q, k, v, stored, lse, *given, factors, **launch)
         if result is not out:
-            out[...] = result
+            arrays.write(out, result)
     return out, lse

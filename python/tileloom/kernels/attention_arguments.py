@@ -134,7 +134,7 @@ def rows_of(value, tensor):
     batch_step, step = arrays.facts_of(value, "", "").strides[:2]
     if tensor.shape[0] > 1 and (step == 0 or batch_step % step):
         copy = arrays.empty(value, tensor.shape, tensor.dtype)
-        copy[...] = value
+        arrays.write(copy, value)
         value, (batch_step, step) = copy, arrays.facts_of(copy, "", "").strides[:2]
     return value, batch_step // step if tensor.shape[0] > 1 else 0
 

@@ -8,8 +8,10 @@ from .attention_arguments import cache_rows, checked, descales, indices, latent_
 from .attention_blocks import checked_blocks
 from .attention_parts import over_parts
 from .decode_plan import rows_of_groups
+from .remember import remembered
 
 
+@remembered
 def attention_kvcache(q, k_cache, v_cache, out=None, *, qv=None, cache_seqlens=None, k_new=None, v_new=None, cache_batch_idx=None, cache_leftpad=None,
                       page_table=None, rotary_cos=None, rotary_sin=None, rotary_interleaved=True, causal=False, softmax_scale=None, window=None,
                       attention_chunk=None, softcap=None, sinks=None, score_mod=None, mask_mod=None, mod_arguments=(), block_mask=None, num_splits=None,

@@ -158,7 +158,7 @@ def over_parts(q, k, v, out, lse, given, scales, *, groups, splits, most, length
     if not in_launch:
         combine(parts[..., :E], logarithms, out, lse, counts=None if plan is None else plan[:B], **launch_options(launch))
     elif whole is not out:
-        out[...] = whole
+        arrays.write(out, whole)
 
 
 def _tiles(page, rows, widest, bytes_of_key, step, launch):

@@ -6,6 +6,7 @@ from . import arrays
 from .attention_arguments import checked, descales, indices, multiprocessors, options, result_type, rows_of, splits_of
 from .decode_plan import choose_splits, keys_seen, rows_of_groups
 from .online_softmax import attend, descaled, finish, key_tiles, logarithm
+from .remember import remembered
 from .sequences import load_rows, sequence, store_rows
 from .varlen_parts import over_varlen_parts
 
@@ -40,6 +41,7 @@ def varlen_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, starts_q,
             tl.store(lse + of_lse + rows, logarithm(rest), rows < S)
 
 
+@remembered
 def attention_varlen(q, k, v, out=None, *, cu_seqlens_q=None, cu_seqlens_k=None, seqused_q=None, seqused_k=None, max_seqlen_q=None, max_seqlen_k=None,
                      causal=False, softmax_scale=None, window=None, attention_chunk=None, softcap=None, sinks=None, score_mod=None, mask_mod=None,
                      mod_arguments=(), q_descale=None, k_descale=None, v_descale=None, num_splits=None, pack_gqa=None, deterministic=False,
@@ -101,5 +103,5 @@ def attention_varlen(q, k, v, out=None, *, cu_seqlens_q=None, cu_seqlens_k=None,
         else:
             varlen_kernel(q, k, v, stored, lse, *starts, batch, row_steps, rows, most, *given, factors, **launch)
         if result is not out:
-            out[...] = result
+            arrays.write(out, result)
     return out, lse

@@ -4,6 +4,7 @@ import tileloom as tl
 
 from . import arrays
 from .online_softmax import LN2, LOG2E
+from .remember import remembered
 
 
 @tl.jit
@@ -34,6 +35,7 @@ def combine_kernel(partial, partial_lse, out: tl.view, lse, splits, counts, rows
     tl.store(lse + (b * H + h) * S + i, (top + tl.log2(total)) * LN2)
 
 
+@remembered
 def combine(partial, partial_lse, out=None, lse=None, *, counts=None, **launch):
     """partial [splits, B, S, H, E] and partial_lse [splits, B, S, H], both float32 and contiguous (rows may be longer than E): results of
     attention over different keys. Gives (out [B, S, H, E], lse [B, H, S]) over all of them; a part without keys has -inf (and anything), a row

@@ -4,6 +4,7 @@ import tileloom as tl
 
 from . import arrays
 from .attention_arguments import multiprocessors
+from .remember import remembered
 
 
 @tl.jit
@@ -50,6 +51,7 @@ def most_parts(work, processors):
     return min(max(1, -(-processors // max(work, 1))), 256)
 
 
+@remembered
 def get_scheduler_metadata(cache_seqlens, *, max_seqlen_q, max_seqlen_k, num_heads, num_heads_k, headdim=128, num_new=0, pack_gqa=None, sm_margin=0, **launch):
     """A plan for attention_kvcache(scheduler_metadata=...) over sequences of these lengths ([B], int32): the number of parts of each, and a list of these
     ([B + parts, and some that are not used], int32), so that long and short sequences keep all processors busy for the same time. It is

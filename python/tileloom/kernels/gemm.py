@@ -5,6 +5,7 @@ import tileloom as tl
 from . import arrays
 from .chain import READ, Chain
 from .epilogue import activations, add, add_scaled, amax_of_columns, amax_of_rows, finish, multiply, put
+from .remember import remembered
 
 
 @tl.jit
@@ -25,6 +26,7 @@ def gemm_kernel(a: tl.view, b: tl.view, c: tl.view, operands=(), STEPS: tl.const
         put(c, at, finish(acc, at, operands, STEPS, BM, BN), RAGGED, BM, BN)
 
 
+@remembered
 def gemm(a, b, out=None, *, alpha=1.0, beta=1.0, c=None, accumulate=False, scale_a=None, scale_b=None, bias=None, activation=None, epilogue=None,
          epilogue_args=(), residual=None, row_amax=None, column_amax=None, out_scale=None, out_dtype=None, **launch):
     """out = epilogue(alpha * a @ b): [M, K] by [K, N], or batches [B, M, K], [B, K, N] of them (one of the two may be without batch, or of batch 1).
@@ -94,7 +96,7 @@ def gemm(a, b, out=None, *, alpha=1.0, beta=1.0, c=None, accumulate=False, scale
         launch = {"BM": 64, **launch}  # warpgroups cannot share the rows of what is reduced along them
     gemm_kernel(a, b, result, chain.operands, chain.steps, trans_a, trans_b, ragged, **narrow_tiles(x, launch))
     if result is not out:
-        out[...] = result
+        arrays.write(out, result)
     return out
 
 

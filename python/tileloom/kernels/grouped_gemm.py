@@ -3,6 +3,7 @@
 import tileloom as tl
 
 from . import arrays
+from .remember import remembered
 
 
 @tl.jit
@@ -72,6 +73,7 @@ def _finish(name, a, x, out, shape, index_name, index, length):
     return out, z, i
 
 
+@remembered
 def grouped_gemm_contiguous(a, b, labels, out=None, **launch):
     """a [M, K], b [groups, N, K], labels [M] in int32: out[i] = a[i] @ b[labels[i]]^T, [M, N]. Blocks of 128 rows belong to one group: their
     labels are equal, or -1 (padding) from some row on. Rows with -1 are left as they are in `out`."""
@@ -84,10 +86,11 @@ def grouped_gemm_contiguous(a, b, labels, out=None, **launch):
         result = out if ragged else arrays.boxed(out, z)
         contiguous_kernel(arrays.boxed(a, x), arrays.boxed(b, y), result, labels, ragged, **launch)
         if result is not out:
-            out[...] = result
+            arrays.write(out, result)
     return out
 
 
+@remembered
 def grouped_gemm_masked(a, b, counts, out=None, **launch):
     """a [groups, M, K], b [groups, N, K], counts [groups] in int32: out[e, i] = a[e, i] @ b[e]^T for i < counts[e]; other rows of `out`
     [groups, M, N] are left as they are."""
@@ -102,5 +105,5 @@ def grouped_gemm_masked(a, b, counts, out=None, **launch):
         result = out if ragged else arrays.boxed(out, z)
         masked_kernel(arrays.boxed(a, x), arrays.boxed(b, y), result, counts, ragged, **launch)
         if result is not out:
-            out[...] = result
+            arrays.write(out, result)
     return out

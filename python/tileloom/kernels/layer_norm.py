@@ -3,6 +3,7 @@
 import tileloom as tl
 
 from . import arrays
+from .remember import remembered
 
 
 @tl.jit
@@ -25,6 +26,7 @@ def layer_norm_kernel(x, out, weight, bias, mean, rstd, x_stride, out_stride, co
         tl.store(rstd + row, scale)
 
 
+@remembered
 def layer_norm(x, weight=None, bias=None, out=None, *, epsilon=1e-5, mean=None, rstd=None, **launch):
     """(x - mean) / sqrt(variance + epsilon) * weight + bias for every row of x [rows, columns]. weight, bias: [columns] or None. mean, rstd:
     [rows] in float32, both or neither, to be filled in."""

@@ -3,6 +3,7 @@
 import tileloom as tl
 
 from . import arrays
+from .remember import remembered
 
 
 @tl.jit
@@ -14,6 +15,7 @@ def softmax_kernel(out, x, out_stride, x_stride, columns, BLOCK: tl.constexpr):
     tl.store(out + row * out_stride + at, (e / tl.sum(e, 0)).to(out.dtype.element_ty), at < columns)
 
 
+@remembered
 def softmax(x, out=None, **launch):
     """Softmax of every row of x [rows, columns] (float16, bfloat16 or float32; at most 65536 columns)."""
     out, given, result = arrays.row_kernel("softmax", x, out)

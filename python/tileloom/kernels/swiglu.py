@@ -6,6 +6,7 @@ from . import arrays
 from .chain import READ, Chain
 from .epilogue import activations, finish, put
 from .gemm import check_factors, narrow_tiles
+from .remember import remembered
 
 
 @tl.jit
@@ -23,6 +24,7 @@ def swiglu_kernel(a: tl.view, b: tl.view, c: tl.view, operands, STEPS: tl.conste
         put(c, (m, n), GATE(gate) * up, RAGGED, BM, BN)
 
 
+@remembered
 def gemm_swiglu(a, b, out=None, *, activation="silu", interleaved=True, scale_a=None, scale_b=None, out_dtype=None, **launch):
     """out [M, N] = activation(a @ gate) * (a @ up) for a [M, K] and b [K, 2 N], whose even columns are gate and whose odd ones are up
     (interleaved=False: its first N columns and its last N). Sums, activation and product in float32.
@@ -60,5 +62,5 @@ def gemm_swiglu(a, b, out=None, *, activation="silu", interleaved=True, scale_a=
     pairs = arrays.split_rows(weights, (N, 2) if interleaved else (2, N))
     swiglu_kernel(arrays.boxed(a, x), pairs, result, chain.operands, chain.steps, gate, bool(interleaved), ragged, **narrow_tiles(x, launch))
     if result is not out:
-        out[...] = result
+        arrays.write(out, result)
     return out
