@@ -102,14 +102,13 @@ public:
   /// Whether clusters may pay: rows of operands begin within a sector of 32 bytes, so that L2 is asked for more than it gives.
   /// Elsewhere they measured within 2 % of single CTAs.
   bool mayShare() const {
-    return sectors && products == 1 && ctas == 1 && !fixedCluster && !dynamic && split.value_or(1) == 1 && !machine.tensorMemory;
+    return sectors && products == 1 && ctas == 1 && !fixedCluster && !dynamic && !machine.tensorMemory;
   }
 
   /// The CTAs of a cluster load `multicast` for each other.
   void share(int64_t cluster, StringRef multicast) {
     ctas = cluster;
     sharing = multicast;
-    split = 1;
   }
 
   Prediction run() {

@@ -50,8 +50,6 @@ public:
       return refuse(kernel) << "a loop over tiles, found none";
     if (schedule.word("scheduler") == StringRef("dynamic"))
       return refuse(kernel) << "scheduler = \"static\", found \"dynamic\": each CTA would draw tiles of its own";
-    if (schedule.integer("split").value_or(1) > 1)
-      return refuse(kernel) << "split = 1, found " << *schedule.integer("split");
     StringRef multicast = schedule.word("multicast").value_or("columns");
     std::optional<unsigned> found = schedule::clusterExtent(tiles, multicast);
     if (!found)

@@ -6,6 +6,9 @@
 // sums of all slices, in the order of the slices whoever comes last, and does what came after the loop.
 // Nobody waits for anybody, and the bits of the result do not depend on the order of arrival.
 //
+// The CTAs of a cluster take the same slice of a tile each, so that they load for each other as without slices; each tile has its own
+// sums and counter, which its CTA counts for itself.
+//
 // Tiles that are loaded after the loop are loaded by every slice, so that the copies need not know
 // who is the last. Sums are stored in pieces of 32 registers of a thread: no more of a tile that lies in
 // tensor memory need be in registers at once.
@@ -54,6 +57,7 @@ public:
     tiles = found.tiles;
     loop = found.loop;
     replicas = schedule.integer("replicas").value_or(1);
+    ctas = schedule.integer("cluster").value_or(1);
     if (failed(addWorkspaces()))
       return failure();
     addSlices();
@@ -84,6 +88,8 @@ private:
                << "it cannot: the workspace has room for all tiles";
       count = count ? hostExpression("mul", count, own) : own;
     }
+    if (ctas > 1) // an item of work is a cluster's
+      count = hostExpression("mul", count, builder.getI64IntegerAttr(ctas));
     for (Value sum : loop.getResults())
       slotBytes += cast<RankedTensorType>(sum.getType()).getNumElements() * wordBytes;
     auto add = [&](Type element, int64_t bytes, bool zero) -> FailureOr<Value> {
@@ -130,6 +136,8 @@ private:
       next += body.getArgument(next) == slice;
       tile = make<arith::AddIOp>(make<arith::MulIOp>(tile, own[i]), body.getArgument(next));
     }
+    if (ctas > 1)
+      tile = make<arith::AddIOp>(make<arith::MulIOp>(tile, constant(ctas)), nv::CtaRankOp::create(builder, loc, builder.getI32Type()));
     // Iterations as evenly as they come.
     Value zero = constant(0), one = constant(1), count = constant(slices), step = loop.getStep();
     Value length = make<arith::SubIOp>(loop.getUpperBound(), loop.getLowerBound());
@@ -241,7 +249,7 @@ private:
 
   FunctionOpInterface kernel;
   ScheduleAttr schedule;
-  int64_t slices, replicas = 1, slotBytes = 0;
+  int64_t slices, replicas = 1, ctas = 1, slotBytes = 0;
   OpBuilder builder;
   ForEachTileOp tiles;
   scf::ForOp loop;

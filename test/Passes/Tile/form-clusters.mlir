@@ -132,15 +132,6 @@ func.func @drawn(%m: i32) attributes {tile.kernel, tile.schedule = #tile.schedul
 
 // -----
 
-// expected-error@+1 {{schedule: cluster = 4 expected split = 1, found 2}}
-func.func @slices(%m: i32) attributes {tile.kernel, tile.schedule = #tile.schedule<cluster = 4, split = 2>} {
-  tile.for_each_tile (%i) in (%m) {
-  }
-  return
-}
-
-// -----
-
 // expected-error@+1 {{schedule: cluster = 2 expected a loop over tiles, found none}}
 func.func @grid() attributes {tile.kernel, tile.schedule = #tile.schedule<cluster = 2>} {
   return

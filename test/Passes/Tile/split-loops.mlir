@@ -133,3 +133,33 @@ func.func @many_rows(%A: !tile.desc<128x64xbf16>, %B: !tile.desc<64x64xbf16>, %C
   }
   return
 }
+
+// -----
+
+// Items of a cluster: its CTAs have a tile each, with a slot and a counter of its own.
+// CHECK-LABEL: func.func @clusters
+// CHECK-SAME: nv.workspace = {of = [{of = [{of = [{argument = 3 : i64}, {argument = 4 : i64}], op = "mul"}, 2], op = "mul"}, 65536], op = "mul"}
+func.func @clusters(%A: !tile.desc<128x64xbf16>, %B: !tile.desc<64x64xbf16>, %C: !tile.desc<128x64xf32>, %m: i32, %n: i32, %k: i32)
+    attributes {tile.kernel, tile.schedule = #tile.schedule<cluster = 2, multicast = "columns", replicas = 2, split = 2>} {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %zero = arith.constant dense<0.0> : tensor<128x64xf32>
+  // CHECK: tile.for_each_tile
+  tile.for_each_tile (%i, %j) in (%m, %n) {
+    // CHECK: %[[FIRST:.*]] = arith.muli %{{.*}}, %c2_i32{{.*}} : i32
+    // CHECK: %[[RANK:.*]] = nv.cta_rank
+    // CHECK: %[[TILE:.*]] = arith.addi %[[FIRST]], %[[RANK]] : i32
+    %sum = scf.for %x = %c0 to %k step %c64 iter_args(%c = %zero) -> tensor<128x64xf32> : i32 {
+      %a = tile.load %A[%i, %x] : !tile.desc<128x64xbf16> -> tensor<128x64xbf16>
+      %b = tile.load %B[%x, %j] : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+      %d = tile.dot %a, %b acc(%c) : tensor<128x64xbf16>, tensor<64x64xbf16> -> tensor<128x64xf32>
+      scf.yield %d : tensor<128x64xf32>
+    }
+    // CHECK: arith.extsi %[[TILE]]
+    // CHECK: nv.store_partial
+    // CHECK: %[[COUNTER:.*]] = arith.muli %[[TILE]]
+    // CHECK: tile.last_arrival %{{.*}}[%[[COUNTER]]]
+    tile.store %sum to %C[%i, %j] : tensor<128x64xf32>, !tile.desc<128x64xf32>
+  }
+  return
+}
