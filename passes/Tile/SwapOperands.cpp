@@ -1,12 +1,12 @@
-//===- SwapOperands.cpp - Products of few rows, transposed --------------------------------===//
+//===- SwapOperands.cpp - Products of other rows than the tensor core's, transposed -------===//
 //
-// In: loops that carry the sum of a product from zero, with fewer rows than the tensor core's least and at
-// least as many columns, of operands that are loaded in the loop. Out: the transposed sum of the product of
-// both operands transposed, and after the loop its transpose, which is a choice of registers.
+// In: loops that carry the sum of a product from zero, whose rows are no multiple of the tensor core's and whose
+// columns are, of operands that are loaded in the loop. Out: the transposed sum of the product of both operands
+// transposed, and after the loop its transpose, which is a choice of registers.
 //
-// The tensor core takes 64 rows (128 where sums are in tensor memory) by 8 columns and more. A tile of 16
-// rows by 64 columns so needs no empty rows in shared memory, in registers, or in the sums that slices of
-// a loop leave.
+// The tensor core takes multiples of 64 rows (128 where sums are in tensor memory) by 8 columns and more. A tile
+// of 16 rows by 64 columns, or of 160 by 192, so needs no empty rows in shared memory, in registers, or in the
+// sums that slices of a loop leave.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -49,22 +49,27 @@ bool isLoaded(Value operand, scf::ForOp loop) {
   return load && load->getBlock() == loop.getBody();
 }
 
+struct Limits {
+  int64_t rows;                  ///< that the tensor core multiplies at a time
+  int64_t mostRows, mostColumns; ///< of a tile that is transposed
+};
+
 /// The product whose sum iteration argument `index` carries, if it is to be swapped.
-DotOp productOf(scf::ForOp loop, unsigned index, int64_t least, int64_t most) {
+DotOp productOf(scf::ForOp loop, unsigned index, const Limits &limits) {
   DotOp dot = replaceableProduct(loop, index);
   if (!dot)
     return {};
   auto sum = cast<RankedTensorType>(dot.getType());
-  bool fits = sum.getDimSize(0) < least && sum.getDimSize(0) % 8 == 0 && sum.getDimSize(1) % least == 0 &&
-              sum.getDimSize(1) <= most;
+  int64_t rows = sum.getDimSize(0), columns = sum.getDimSize(1);
+  bool fits = rows % limits.rows && rows <= limits.mostRows && rows % 8 == 0 && columns % limits.rows == 0 && columns <= limits.mostColumns;
   return fits && isLoaded(dot.getA(), loop) && isLoaded(dot.getB(), loop) ? dot : DotOp();
 }
 
 /// Swaps the operands of all such products of `loop`.
-bool swapIn(scf::ForOp loop, int64_t least, int64_t most) {
+bool swapIn(scf::ForOp loop, const Limits &limits) {
   SmallVector<std::pair<unsigned, DotOp>> products;
   for (unsigned i = 0; i < loop.getNumRegionIterArgs(); ++i)
-    if (DotOp dot = productOf(loop, i, least, most))
+    if (DotOp dot = productOf(loop, i, limits))
       products.push_back({i, dot});
   if (products.empty())
     return false;
@@ -99,10 +104,10 @@ struct SwapOperands : tileloom::tile::impl::TileSwapOperandsBase<SwapOperands> {
     getOperation()->walk([&](scf::ForOp loop) { loops.push_back(loop); });
     // Rows of one product: sums in tensor memory are one for each of its lanes.
     bool tensorMemory = schedule::hasTensorMemory(chip);
-    int64_t least = tensorMemory ? 128 : 64, most = tensorMemory ? 128 : std::numeric_limits<int64_t>::max();
+    Limits limits = tensorMemory ? Limits{128, 127, 128} : Limits{64, 256, std::numeric_limits<int64_t>::max()};
     bool any = false;
     for (scf::ForOp loop : loops)
-      any |= swapIn(loop, least, most);
+      any |= swapIn(loop, limits);
     if (!any)
       return;
     if (failed(removeReplacedSums(getOperation())))
