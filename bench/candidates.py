@@ -51,9 +51,7 @@ def schedules(m, n, k):
     result = {name_of(constants, own): (prediction.microseconds, constants, own) for prediction, constants, own in usable}
     for place, (_, constants, own) in enumerate(usable[:SPREAD]):
         for more in variants(m, n, k, place, constants, own):
-            dropped = ("cluster", "multicast") if "split" in more else ("split",) if "cluster" in more else ()  # a cluster has no slices
-            kept = {key: value for key, value in own.items() if key not in dropped}
-            changed = {key: value for key, value in {**kept, **more}.items() if (key, value) != ("split", 1)}
+            changed = {key: value for key, value in {**own, **more}.items() if (key, value) != ("split", 1)}
             result.setdefault(name_of(constants, changed), (None, constants, changed))
     return result, len(found) - len(usable)
 

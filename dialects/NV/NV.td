@@ -133,6 +133,13 @@ def NV_SliceAttr : NV_Layout<"Slice", "slice"> {
   let assemblyFormat = "`<` $dim `,` $parent `>`";
 }
 
+def NV_TransposedAttr : NV_Layout<"Transposed", "transposed"> {
+  let summary = "The layout of a tile of two dimensions whose transpose has another one";
+  let description = [{A thread holds element (j, i) where it would hold (i, j) with `parent`: a tile is transposed by renaming.}];
+  let parameters = (ins "::mlir::Attribute":$parent);
+  let assemblyFormat = "`<` $parent `>`";
+}
+
 def NV_RowSlotAttr : NV_Layout<"RowSlot", "row_slot"> {
   let summary = "One of the row groups that each thread holds";
   let description = [{

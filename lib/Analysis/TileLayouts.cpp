@@ -63,6 +63,12 @@ Expected<RegisterLayout> tileloom::registerLayout(Attribute attribute, ArrayRef<
                                 tmem.getBits());
   if (auto slice = dyn_cast_or_null<nv::SliceAttr>(attribute))
     return sliceLayout(slice, shape, bits);
+  if (auto transposed = dyn_cast_or_null<nv::TransposedAttr>(attribute)) {
+    if (shape.size() != 2)
+      return unknownLayout(attribute);
+    Expected<RegisterLayout> parent = registerLayout(transposed.getParent(), {shape[1], shape[0]}, bits);
+    return parent ? layout::permuteDims(*parent, {1, 0}) : std::move(parent);
+  }
   if (auto slot = dyn_cast_or_null<nv::RowSlotAttr>(attribute)) {
     SmallVector<int64_t> parentShape(shape);
     parentShape[0] *= slot.getCount();

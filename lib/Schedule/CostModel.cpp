@@ -186,7 +186,9 @@ private:
         return;
       auto type = cast<RankedTensorType>(store->getOperand(0).getType());
       double share = double(columnsOfPiece(type)) / type.getShape().back();
-      if (takesTurns && !machine.tensorMemory && type.getRank() > 1 && isPlainResult(store->getOperand(0))) {
+      if (leavesTransposed(store))
+        share = 1 / piecesOfTransposed(type);
+      else if (takesTurns && !machine.tensorMemory && type.getRank() > 1 && isPlainResult(store->getOperand(0))) {
         int64_t rows = type.getDimSize(type.getRank() - 2);
         share *= double(pieceRowsInTurn(rows, columnsOfPiece(type), type.getElementTypeBitWidth())) / rows;
       }
@@ -209,6 +211,15 @@ private:
       return false;
     }
     return true;
+  }
+
+  bool leavesTransposed(Operation *store) const {
+    return !machine.tensorMemory && cast<RankedTensorType>(store->getOperand(0).getType()).getRank() == 2 && isTransposed(store->getOperand(0));
+  }
+
+  double piecesOfTransposed(RankedTensorType type) const {
+    double rows = type.getDimSize(0), columns = type.getDimSize(1);
+    return rows / transposedRows(int64_t(rows)) * (takesTurns ? columns / transposedColumns(int64_t(columns)) : 1);
   }
 
   int64_t columnsOfPiece(RankedTensorType type) const {
@@ -326,10 +337,12 @@ private:
         leastRow = std::min(leastRow, rowBytes(load.getType()));
     } else if (isa<tile::StoreOp, tile::StoreReduceOp>(op)) {
       auto type = cast<RankedTensorType>(op->getOperand(0).getType());
-      StoredRows rows = storedRows(op, columnsOfPiece(type), evaluate, machine);
+      bool transposed = leavesTransposed(op);
+      int64_t columns = transposed ? transposedColumns(type.getShape().back()) : columnsOfPiece(type);
+      StoredRows rows = storedRows(op, columns, evaluate, machine);
       cost.stores += bytesOf(type) * rows.leave;
-      double pieces = double(type.getShape().back()) / columnsOfPiece(type);
-      double row = columnsOfPiece(type) * type.getElementTypeBitWidth() / 8.0;
+      double pieces = transposed ? piecesOfTransposed(type) : double(type.getShape().back()) / columns;
+      double row = columns * type.getElementTypeBitWidth() / 8.0;
       cost.pieces += pieces;
       cost.narrow += pieces * std::max(0.0, 64 / row - 1) * 0.8;
       traffic.add(op, evaluate, false, rows.write);

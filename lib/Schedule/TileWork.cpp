@@ -7,6 +7,8 @@
 
 #include "tileloom/Schedule/TileWork.h"
 
+#include "dialects/NV/NV.h"
+
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -96,6 +98,29 @@ bool isPlainResult(Value stored) {
     stored = conversion->getOperand(0);
   Operation *def = stored.getDefiningOp();
   return def && !def->hasTrait<OpTrait::Elementwise>();
+}
+
+/// Whether `value` is a sum of products, or computed from one element by element.
+static bool isSum(Value value) {
+  Operation *def = value.getDefiningOp();
+  if (!def || isa<tile::LoadOp>(def))
+    return false;
+  if (isa<tile::DotOp, nv::WgmmaOp, nv::WgmmaWaitOp, nv::SumPartialsOp>(def))
+    return true;
+  if (auto loop = dyn_cast<scf::ForOp>(def))
+    return isSum(loop.getYieldedValues()[cast<OpResult>(value).getResultNumber()]);
+  bool together = def->hasTrait<OpTrait::Elementwise>() || isa<nv::ConcatOp, nv::ExtractOp>(def);
+  return together && llvm::any_of(def->getOperands(), isSum);
+}
+
+bool isTransposed(Value stored) {
+  Operation *def = stored.getDefiningOp();
+  if (!def)
+    return false;
+  if (isa<tile::TransOp>(def))
+    return isSum(def->getOperand(0));
+  bool together = def->hasTrait<OpTrait::Elementwise>() || isa<nv::ConcatOp, nv::ExtractOp>(def);
+  return together && llvm::any_of(def->getOperands(), isTransposed) && llvm::none_of(def->getOperands(), isSum);
 }
 
 static bool variesByTile(Value value) {

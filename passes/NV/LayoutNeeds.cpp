@@ -83,6 +83,12 @@ Attribute tileloom::nv::neededLayout(OpOperand &use) {
 }
 
 Attribute tileloom::nv::transposedLayout(Attribute layout, ArrayRef<int64_t> order, bool inverse) {
+  if (order == ArrayRef<int64_t>{1, 0}) {
+    if (auto transposed = dyn_cast_or_null<nv::TransposedAttr>(layout))
+      return transposed.getParent();
+    if (isa_and_nonnull<nv::WgmmaAccAttr>(layout)) // sums: stmatrix writes 16 bits of them transposed, too
+      return nv::TransposedAttr::get(layout.getContext(), layout);
+  }
   auto blocked = dyn_cast_or_null<nv::BlockedAttr>(layout);
   if (!blocked)
     return {};

@@ -24,6 +24,7 @@
 #include "tileloom/Analysis/Lifetimes.h"
 #include "tileloom/Analysis/StoragePlacer.h"
 #include "tileloom/Schedule/Limits.h"
+#include "tileloom/Schedule/TileWork.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -115,6 +116,23 @@ struct Exchanges {
   int64_t bytes = 0;
 };
 
+/// Whether a tile of two dimensions is computed from one that is read through pointers, whose layout is its own.
+bool isGathered(Value value) {
+  Operation *def = value.getDefiningOp();
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!def || !type || type.getRank() < 2)
+    return false;
+  return isa<tile::GatherOp>(def) || (OpTrait::hasElementwiseMappableTraits(def) && llvm::any_of(def->getOperands(), isGathered));
+}
+
+/// Whether all that is done with a tile, element by element, is to store it through shared memory.
+bool onlyStored(Value value) {
+  return llvm::all_of(value.getUsers(), [](Operation *user) {
+    bool together = OpTrait::hasElementwiseMappableTraits(user) || isa<nv::ExtractOp, nv::ConcatOp>(user);
+    return isa<StoreOp>(user) || (together && llvm::none_of(user->getOperands(), isGathered) && onlyStored(user->getResult(0)));
+  });
+}
+
 Exchanges exchangesOf(func::FuncOp function) {
   bool tensorMemory = false, places = false;
   function.walk([&](BufferOp buffer) {
@@ -125,6 +143,8 @@ Exchanges exchangesOf(func::FuncOp function) {
   if (places && !tensorMemory)
     facts.emplace(function);
   auto rearranged = [&](Operation *op, RankedTensorType type) {
+    if (isa<tile::TransOp>(op) && !tensorMemory && schedule::isTransposed(op->getResult(0)) && onlyStored(op->getResult(0)))
+      return false; // the sums' places under other names
     if (isa<tile::ReshapeOp, tile::TransOp, tile::ScanOp>(op))
       return true;
     if (tensorMemory)

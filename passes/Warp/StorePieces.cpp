@@ -3,6 +3,7 @@
 // Results leave through shared memory in pieces of columns: one piece is written while the copy of
 // the one before is read. Where tiles are taken in turn and nothing is computed before a piece is
 // written, pieces have 64 rows (Limits.h); else the hand-overs of twice as many would be waited for.
+// Of transposed sums a thread holds parts of rows: they leave in pieces of rows.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -77,8 +78,8 @@ void tileloom::storeInPieces(func::FuncOp function, const DenseSet<Operation *> 
     auto desc = cast<tile::DescType>(target.getType());
     int64_t columns = type.getShape().back();
     // Only the layouts of sums are known to come apart by columns without an exchange.
-    int64_t piece =
-        fromProduct.contains(store) ? pieceColumns(type, schedule, tensorMemory) : columns;
+    bool product = fromProduct.contains(store), transposed = !product && !tensorMemory && type.getRank() == 2 && schedule::isTransposed(result);
+    int64_t piece = product ? pieceColumns(type, schedule, tensorMemory) : transposed && inTurns ? schedule::transposedColumns(columns) : columns;
     SmallVector<int64_t> shape(type.getShape());
     shape.back() = piece;
     SmallVector<int64_t> box(desc.getShape());
@@ -86,11 +87,11 @@ void tileloom::storeInPieces(func::FuncOp function, const DenseSet<Operation *> 
     std::optional<size_t> boxRow;
     size_t rowAt = type.getRank() - 2;
     int64_t rows = 1, pieceRows = 1;
-    if (inTurns && type.getRank() > 1 && fromProduct.contains(store) && schedule::isPlainResult(result))
+    if (transposed || (inTurns && type.getRank() > 1 && product && schedule::isPlainResult(result)))
       boxRow = rowDimension(box, type.getDimSize(rowAt));
     if (boxRow) {
       rows = type.getDimSize(rowAt);
-      pieceRows = schedule::pieceRowsInTurn(rows, piece, type.getElementTypeBitWidth());
+      pieceRows = transposed ? schedule::transposedRows(rows) : schedule::pieceRowsInTurn(rows, piece, type.getElementTypeBitWidth());
       shape[rowAt] = box[*boxRow] = pieceRows;
     }
     auto pieceType = RankedTensorType::get(shape, type.getElementType());

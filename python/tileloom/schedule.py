@@ -17,7 +17,8 @@ from .frontend.generate import schedule_attribute
 from .runtime import library as _runtime_library
 from .runtime.errors import ArgumentError, TileloomError
 
-_ROWS, _COLUMNS, _DEPTHS = (128, 64, 192, 256, 16, 8, 32), (128, 256, 192, 64, 96, 32, 16, 48, 80, 112, 144, 160, 176, 208, 224, 240), (64, 128)
+_ROWS = (128, 64, 192, 256, 16, 8, 32, 160, 144, 176, 96, 112, 80, 208)
+_COLUMNS, _DEPTHS = (128, 256, 192, 64, 96, 32, 16, 48, 80, 112, 144, 160, 176, 208, 224, 240), (64, 128)
 CANDIDATES = {"BM": _ROWS, "BN": _COLUMNS, "BK": _DEPTHS, "BLOCK": (1024, 512, 256), "BLOCK_M": _ROWS, "BLOCK_N": _COLUMNS, "BLOCK_K": _DEPTHS}
 SCHEDULES = ({}, {"use": "pingpong"})
 # Tried beside the best of the candidates without a schedule, and beside all with two slots or fewer: a slot is free earlier where copies are what is waited for.

@@ -87,6 +87,21 @@ inline int64_t pieceRowsInTurn(int64_t rows, int64_t columns, int64_t bits) {
   return rows % own == 0 && own * columns * bits / 8 >= leastBytes ? own : rows;
 }
 
+/// Rows of the pieces that a transposed sum leaves in: at most 96, as many times 8 as divide the rows, if that is not less than 32.
+inline int64_t transposedRows(int64_t rows) {
+  constexpr int64_t most = 96, least = 32, group = 8;
+  for (int64_t piece = most; piece >= least; piece -= group)
+    if (rows % piece == 0)
+      return piece;
+  return rows;
+}
+
+/// And columns, of what one warpgroup has: those that one instruction computes.
+inline int64_t transposedColumns(int64_t columns) {
+  constexpr int64_t own = 64;
+  return columns % own == 0 ? own : columns;
+}
+
 /// Registers that a launch gives to `groups` warpgroups, all together, by thread (nv-assign-warps).
 inline int64_t registersAtLaunch(int64_t groups) {
   return std::min(namedRegisters, registerPool / (128 * groups)) / 8 * 8 * groups;

@@ -17,6 +17,9 @@ bool placesAreRead(tile::ForEachTileOp tiles);
 /// Whether what is stored is a sum, or a conversion of one: no work to do before it leaves.
 bool isPlainResult(mlir::Value stored);
 
+/// Whether what is stored is computed from transposes of sums (tile-swap-operands), and from no sum as it is.
+bool isTransposed(mlir::Value stored);
+
 /// Whether tiles may load differently many boxes, each by what is known of it as it runs.
 bool loadsDiffer(mlir::Operation *kernel);
 

@@ -9,6 +9,7 @@
 // CHECK-SAME: tensor<128x64xf32, #nv.tmem_load>
 // CHECK-SAME: tensor<64xf32, #nv.slice<1, #nv.wgmma_acc>>
 // CHECK-SAME: tensor<32x64xf32, #nv.row_slot<0 of 2, #nv.wgmma_acc>>
+// CHECK-SAME: tensor<40x64xf32, #nv.transposed<#nv.wgmma_acc>>
 // CHECK-SAME: !nv.memdesc<128x64xbf16, #nv.smem<swizzle = 64, transposed = true, rows = 256>>
 // CHECK-SAME: !nv.memdesc<128x256xf32, tmem>, !nv.barrier
 func.func private @layouts(
@@ -16,6 +17,7 @@ func.func private @layouts(
     tensor<64x64xi8, #nv.wgmma_a<paired = true>>,
     tensor<64x64xf32, #nv.blocked<[1, 4], [8, 4], [4, 1], [1, 0]>>, tensor<128x64xf32, #nv.tmem_load>,
     tensor<64xf32, #nv.slice<1, #nv.wgmma_acc>>, tensor<32x64xf32, #nv.row_slot<0 of 2, #nv.wgmma_acc>>,
+    tensor<40x64xf32, #nv.transposed<#nv.wgmma_acc>>,
     !nv.memdesc<128x64xbf16, #nv.smem<swizzle = 64, transposed = true, rows = 256>>, !nv.memdesc<128x256xf32, tmem>,
     !nv.barrier)
 

@@ -66,6 +66,32 @@ func.func @from_wgmma(%a: !smem, %q: i64) {
 
 !smem = !nv.memdesc<64x64xbf16, #nv.smem<swizzle = 128>>
 
+// A transposed sum stays where it is, and so does what is computed from it.
+// CHECK-LABEL: func.func @transposed
+func.func @transposed(%a: !smem, %b: !nv.memdesc<64x40xbf16, #nv.smem<swizzle = 128, transposed = true>>, %to: !nv.memdesc<40x64xbf16, #nv.smem<swizzle = 128>>, %v: i64) {
+  warp.specialize {
+    warp.role @math warps(4) {
+      %d = nv.wgmma %a, %b : !smem, !nv.memdesc<64x40xbf16, #nv.smem<swizzle = 128, transposed = true>> -> tensor<64x40xf32>
+      %w = nv.wgmma.wait %d pending(0) : tensor<64x40xf32>
+      // CHECK: nv.trans {{.*}} : tensor<64x40xf32, #nv.wgmma_acc> -> tensor<40x64xf32, #nv.transposed<#nv.wgmma_acc>>
+      %t = nv.trans %w [1, 0] : tensor<64x40xf32> -> tensor<40x64xf32>
+      // CHECK: nv.reduce max {{.*}} -> tensor<40xf32, #nv.slice<1, #nv.transposed<#nv.wgmma_acc>>>
+      %m = nv.reduce max %t dim(1) : tensor<40x64xf32> -> tensor<40xf32>
+      %n = nv.broadcast %m dim(1) : tensor<40xf32> -> tensor<40x64xf32>
+      // CHECK-NOT: nv.convert_layout
+      // CHECK: arith.truncf {{.*}} to tensor<40x64xbf16, #nv.transposed<#nv.wgmma_acc>>
+      %s = arith.subf %t, %n : tensor<40x64xf32>
+      %c = arith.truncf %s : tensor<40x64xf32> to tensor<40x64xbf16>
+      nv.local_store %c to %to : tensor<40x64xbf16>, !nv.memdesc<40x64xbf16, #nv.smem<swizzle = 128>>
+    }
+  }
+  return
+}
+
+// -----
+
+!smem = !nv.memdesc<64x64xbf16, #nv.smem<swizzle = 128>>
+
 // Loops and branches carry one layout; a constant is made again in each layout that it is needed in, not converted.
 // CHECK-LABEL: func.func @carried
 func.func @carried(%a: !smem, %n: i32, %p: i1, %q: i64) {

@@ -53,6 +53,26 @@ func.func @by_columns(%A: !tile.desc<64x8xbf16>, %B: !tile.desc<64x128xbf16>, %k
   return %r#0, %r#1 : tensor<8x128xf32>, tensor<8x128xf32>
 }
 
+// More rows than the tensor core's, but no multiple of them.
+// CHECK-LABEL: func.func @tall
+// CHECK: scf.for {{.*}} -> (tensor<128x160xf32>)
+// CHECK: tile.dot {{.*}} : tensor<128x64xbf16>, tensor<64x160xbf16> -> tensor<128x160xf32>
+// CHECK: tile.trans {{.*}} : tensor<128x160xf32> -> tensor<160x128xf32>
+// WIDE-LABEL: func.func @tall
+// WIDE: tile.dot {{.*}} -> tensor<160x128xf32>
+func.func @tall(%A: !tile.desc<160x64xbf16>, %B: !tile.desc<64x128xbf16>, %k: i32) -> tensor<160x128xf32> {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %zero = arith.constant dense<0.0> : tensor<160x128xf32>
+  %r = scf.for %i = %c0 to %k step %c64 iter_args(%s = %zero) -> (tensor<160x128xf32>) : i32 {
+    %a = tile.load %A[%c0, %i] : !tile.desc<160x64xbf16> -> tensor<160x64xbf16>
+    %b = tile.load %B[%i, %c0] : !tile.desc<64x128xbf16> -> tensor<64x128xbf16>
+    %d = tile.dot %a, %b acc(%s) : tensor<160x64xbf16>, tensor<64x128xbf16> -> tensor<160x128xf32>
+    scf.yield %d : tensor<160x128xf32>
+  }
+  return %r : tensor<160x128xf32>
+}
+
 // Enough rows; columns that are not rows of a product; a sum that is used on its way: as they are.
 // CHECK-LABEL: func.func @others
 // CHECK: tile.dot {{.*}} -> tensor<64x64xf32>

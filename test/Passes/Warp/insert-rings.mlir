@@ -357,6 +357,32 @@ func.func @work_in_turn(%A: !tile.desc<128x64xbf16>, %B: !tile.desc<64x64xbf16>,
 
 // -----
 
+// Transposed sums leave in pieces of rows; of what is taken in turn they have the columns of one instruction.
+// CHECK-LABEL: func.func @transposed_in_turn
+// CHECK: warp.buffer per_replica : <2 x [80x64xbf16]>
+// CHECK: nv.extract %{{.*}}[0, 0] : tensor<160x128xbf16> -> tensor<80x64xbf16>
+// CHECK: nv.extract %{{.*}}[80, 0]
+// CHECK: nv.extract %{{.*}}[0, 64]
+// CHECK: nv.extract %{{.*}}[80, 64]
+// CHECK: warp.store
+// CHECK-NOT: warp.store
+func.func @transposed_in_turn(%A: !tile.desc<128x64xbf16>, %B: !tile.desc<64x160xbf16>, %D: !tile.desc<160x128xbf16>, %n: i32)
+    attributes {tile.kernel, tile.schedule = #tile.schedule<use = "pingpong", replicas = 2, buffers = 2, epilogue = 32>} {
+  %c0 = arith.constant 0 : i32
+  %zero = arith.constant dense<0.0> : tensor<128x160xf32>
+  tile.for_each_tile (%i, %j) in (%n, %n) {
+    %a = tile.load %A[%i, %c0] : !tile.desc<128x64xbf16> -> tensor<128x64xbf16>
+    %b = tile.load %B[%c0, %j] : !tile.desc<64x160xbf16> -> tensor<64x160xbf16>
+    %d = tile.dot %a, %b acc(%zero) : tensor<128x64xbf16>, tensor<64x160xbf16> -> tensor<128x160xf32>
+    %t = tile.trans %d : tensor<128x160xf32> -> tensor<160x128xf32>
+    %c = arith.truncf %t : tensor<160x128xf32> to tensor<160x128xbf16>
+    tile.store %c to %D[%j, %i] : tensor<160x128xbf16>, !tile.desc<160x128xbf16>
+  }
+  return
+}
+
+// -----
+
 // ... and not where a piece would be less than 4 KiB.
 // CHECK-LABEL: func.func @narrow_in_turn
 // CHECK: warp.buffer per_replica : <2 x [128x16xbf16]>
