@@ -111,8 +111,10 @@ void finish(const TileTime &tile, Prediction &result, scf::ForOp loop, int64_t s
   }
   if (tile.ordered && slices == 1)
     chooseOrder(tile, order, result);
+  Traffic::Order kept = order; // more rows together are no reason to keep one operand
+  kept.together = std::min(order.together, double(std::max<int64_t>(tile.raster, 1)));
   if (tile.keep.empty())
-    result.keep = tile.traffic.keep(order);
+    result.keep = tile.traffic.keep(kept);
   bool keeps = result.keep != Keep::None || (!tile.keep.empty() && tile.keep != "none");
   double dram = (keeps ? machine.keptGain : 1) *
                 smooth(-4, {machine.dramBytes, busy * machine.dramBytesPerProcessor});

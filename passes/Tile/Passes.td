@@ -60,10 +60,10 @@ def TileJoinProducts : Pass<"tile-join-products"> {
 }
 
 def TileSwapOperands : Pass<"tile-swap-operands"> {
-  let summary = "Make products of few rows transposed ones";
+  let summary = "Make products of rows that the tensor core does not take transposed ones";
   let description = [{
-    A sum that a loop carries from zero, with fewer rows than the tensor core takes and at least as many columns, becomes the transposed sum of
-    the operands transposed and exchanged. After the loop it is transposed back, which is a choice of registers.
+    A sum that a loop carries from zero, whose rows are no multiple of what the tensor core takes and whose columns are, becomes the transposed
+    sum of the operands transposed and exchanged. After the loop it is transposed back: the same registers under other names.
   }];
   let options = [Option<"chip", "chip", "std::string", "\"sm_90a\"", "Target, such as sm_90a">];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
