@@ -97,7 +97,9 @@ llvm::Error fillCommon(MemDescType a, MemDescType b, MemDescType d, int64_t grou
   if (group == 2 && as[0] == 64)
     return fail("a: expected 128 rows in each CTA of a pair (M = 256), found 64");
   op.ctaGroup = group;
-  op.m = as[0] * group, op.n = ds[1];
+  // Until its form is known, a tile may be several blocks of rows (warp-split-replicas).
+  bool blocks = group == 1 && !d.getLayout() && as[0] % 64 == 0;
+  op.m = blocks ? (as[0] % 128 ? 64 : 128) : as[0] * group, op.n = ds[1];
   op.aInTensorMemory = a.getSpace() == MemorySpace::Tmem;
   op.transposeA = isTransposedView(a);
   op.transposeB =
@@ -245,7 +247,8 @@ static LogicalResult verifyTransfer(Operation *op, RankedTensorType value, MemDe
   if (value.getElementType() != view.getElementType() || value.getShape() != view.getShape())
     return op->emitOpError("types: expected the same shape and elements, found ")
            << value << " and " << view;
-  if (view.getShape()[0] != 128 && view.getShape()[0] != 64)
+  bool blocks = !view.getLayout() && view.getShape()[0] % 64 == 0; // of rows, until the form is known
+  if (view.getShape()[0] != 128 && view.getShape()[0] != 64 && !blocks)
     return op->emitOpError("rows: expected 128, or 64 of an accumulator of 64 rows, found ")
            << view.getShape()[0];
   if (auto form = dyn_cast_or_null<TmemAttr>(view.getLayout());

@@ -89,6 +89,9 @@ StringRef largestShare(FunctionOpInterface kernel, int64_t ctas) {
   return shares[bytes[1] > bytes[0]];
 }
 
+/// Rows of a block of tensor memory, which one warpgroup reads.
+constexpr int64_t tensorMemoryLanes = 128;
+
 class ScheduleAssigner {
 public:
   ScheduleAssigner(FunctionOpInterface kernel, bool tensorMemory)
@@ -141,8 +144,8 @@ private:
 
   LogicalResult assignReplicas() {
     int64_t replicas = cooperative ? (rows % 192 == 0 && rows > 0 ? 3 : rows >= 128 ? 2 : 1) : 2;
-    if (tensorMemory) // one tensor core, whose sums no warp holds
-      replicas = 1;
+    if (tensorMemory) // sums that no warp holds, in as many lanes
+      replicas = cooperative && rows % tensorMemoryLanes == 0 ? std::max<int64_t>(rows / tensorMemoryLanes, 1) : 1;
     if (!fields.get("replicas"))
       kernel->setAttr(replicasChosenAttrName, builder.getUnitAttr());
     setDefault("replicas", replicas);

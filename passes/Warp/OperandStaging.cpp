@@ -32,11 +32,18 @@ bool tileloom::isStack(Operation *op) {
          });
 }
 
+int64_t tileloom::rowBlocks(tile::DotOp dot) {
+  auto kernel = dot->getParentOfType<FunctionOpInterface>();
+  auto schedule = kernel ? kernel->getAttrOfType<tile::ScheduleAttr>(tile::scheduleAttrName) : tile::ScheduleAttr();
+  return schedule && schedule.word("use") != StringRef("pingpong") ? schedule.integer("replicas").value_or(1) : 1;
+}
+
 bool tileloom::fitsTensorCore(tile::DotOp dot, bool tensorMemory) {
   auto a = cast<RankedTensorType>(dot.getA().getType());
   auto d = cast<RankedTensorType>(dot.getType());
   int64_t rows = d.getDimSize(0), columns = d.getDimSize(1);
-  bool rowsFit = tensorMemory ? rows == 64 || rows == 128 : rows % 64 == 0;
+  int64_t blocks = tensorMemory ? rowBlocks(dot) : 1;
+  bool rowsFit = tensorMemory ? rows == 64 * blocks || rows == 128 * blocks : rows % 64 == 0;
   if (isa<IntegerType>(d.getElementType()) && columns > 24 && columns % 16)
     return false;
   return rowsFit && columns % (tensorMemory ? 16 : 8) == 0 && columns <= 256 &&

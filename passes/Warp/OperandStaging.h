@@ -21,6 +21,9 @@ namespace tileloom {
 /// Whether the tensor core takes products of this shape from shared memory (wgmma, tcgen05).
 bool fitsTensorCore(tile::DotOp dot, bool tensorMemory);
 
+/// Blocks of rows that a sum in tensor memory is: one for each replica that shares its tile.
+int64_t rowBlocks(tile::DotOp dot);
+
 /// Whether an operation stacks loaded tiles for products to read: they are one tile in shared memory, which
 /// the copies fill part by part.
 bool isStack(mlir::Operation *op);

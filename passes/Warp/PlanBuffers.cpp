@@ -329,10 +329,11 @@ LogicalResult planTensorMemory(func::FuncOp function) {
   }
   for (BufferOp buffer : accumulators) {
     BufferType type = buffer.getBuffer().getType();
-    if (columns + columnsOf(type) > columnsOfSM)
+    int64_t own = columnsOf(type) * type.getDepth(); // of all blocks of rows
+    if (columns + own > columnsOfSM)
       continue;
-    columns += columnsOf(type);
-    setDepth(buffer, 2);
+    columns += own;
+    setDepth(buffer, 2 * type.getDepth());
   }
   return success();
 }
@@ -370,7 +371,7 @@ void planRegisters(func::FuncOp function, tile::ScheduleAttr schedule) {
     role.walk([&](nv::Tcgen05MmaOp) { least = issuerRegisters; });
   if (least == narrowRegisters && llvm::any_of(narrow, [](RoleOp role) { return role.getSymName() == gatherRole; }))
     least = transposeRegisters;
-  int64_t budget = wideRegisters(groups, least), gather = 0;
+  int64_t budget = std::min(wideRegisters(groups, least), (registersAtLaunch(groups + 1) - least) / groups / 8 * 8), gather = 0;
   for (RoleOp role : gathering) {
     std::tie(budget, gather) = gatherRegisters(groups, narrow.empty() ? 0 : least);
     role.setRegisters(gather);

@@ -34,7 +34,14 @@ public:
   /// Finds what every replica has of each value; false if the rows cannot be told apart.
   bool analyse() {
     separateRows(role);
-    role.walk([&](nv::WgmmaOp product) { set(product.getResult(), 0, product); });
+    role.walk([&](Operation *op) {
+      if (auto product = dyn_cast<nv::WgmmaOp>(op))
+        set(product.getResult(), 0, product);
+      else if (auto load = dyn_cast<nv::TmemLoadOp>(op))
+        set(load.getResult(), 0, load);
+      else if (auto store = dyn_cast<nv::TmemStoreOp>(op))
+        set(store.getValue(), 0, store);
+    });
     follow();
     role.walk([&](tile::LastArrivalOp arrival) {
       if (!arrival->hasAttr(tile::byRowsAttrName))
@@ -123,6 +130,11 @@ private:
       if (extent % replicas)
         refuse(op,
                "expected a multiple of " + Twine(replicas) + " in its box, found " + Twine(extent));
+      return;
+    }
+    if (isa<nv::TmemLoadOp, nv::TmemStoreOp>(op)) {
+      if (dim != 0)
+        refuse(op, "only the rows of a product can be shared");
       return;
     }
     SmallVector<Value> together;

@@ -3,7 +3,8 @@
 // In: roles for whole tiles, and `tile.schedule`. Out: the role that owns the sums of products has
 // `replicas` copies of four warps.
 //
-// cooperative: each replica takes its share of the rows of every tile (RowSplitter).
+// cooperative: each replica takes its share of the rows of every tile (RowSplitter). Of tensor memory each has slots of its own, and
+// products are issued for one block of rows after the other (RowBlocks).
 //
 // pingpong: each replica takes every other tile, whole. Turns (warp.order) keep one replica's
 // products together, so that the other's epilogue runs beside them.
@@ -16,6 +17,7 @@
 #include "dialects/Tile/Tile.h"
 #include "dialects/Warp/Warp.h"
 #include "passes/Tile/Passes.h"
+#include "passes/Warp/RowBlocks.h"
 #include "passes/Warp/RowSplitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -55,6 +57,14 @@ void takeTurns(RoleOp role, Value order) {
   });
 }
 
+/// Whether a role has the sums of products that another one issues.
+bool readsSums(RoleOp role) {
+  return role
+      .walk([](AcquireOp acquire) { return liesInTensorMemory(acquire.getRing()) ? WalkResult::interrupt() : WalkResult::advance(); })
+      .wasInterrupted() &&
+      !role.walk([](nv::Tcgen05MmaOp) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
 LogicalResult split(func::FuncOp function) {
   auto schedule = function->getAttrOfType<tile::ScheduleAttr>(tile::scheduleAttrName);
   if (!schedule)
@@ -64,15 +74,19 @@ LogicalResult split(func::FuncOp function) {
   LogicalResult result = success();
   function.walk([&](RoleOp role) {
     bool products = role.walk([](nv::WgmmaOp) { return WalkResult::interrupt(); }).wasInterrupted();
-    if (!products || replicas == 1 || failed(result))
+    bool sums = readsSums(role);
+    if (!(products || sums) || replicas == 1 || failed(result))
       return;
     role.setReplicas(replicas);
     if (!pingpong) {
       std::optional<RowsRefused> refused = splitRows(role, replicas);
-      if (!refused)
+      if (!refused) {
+        if (sums)
+          result = splitBlocks(function, role, replicas);
         return;
-      // Only who asked for replicas is refused; else one does all the work.
-      if (function->hasAttr(tile::replicasChosenAttrName)) {
+      }
+      // Only who asked for replicas is refused; else one does all the work, unless a tile has more rows than tensor memory.
+      if (function->hasAttr(tile::replicasChosenAttrName) && !sums) {
         role.setReplicas(1);
         refused->op->emitRemark("one warpgroup for all rows: they cannot be split over ")
             << replicas << ": " << refused->reason;

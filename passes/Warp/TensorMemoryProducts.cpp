@@ -19,6 +19,7 @@
 
 #include "passes/Warp/Products.h"
 
+#include "passes/Warp/OperandStaging.h"
 #include "passes/Warp/Projection.h"
 #include "tileloom/Analysis/Elementwise.h"
 
@@ -150,8 +151,10 @@ LogicalResult ProductLowering::lowerToTensorMemory(tile::DotOp dot) {
   InRole issuer{builder, loc, roleOfUser(dot)}, owner{builder, loc, builder.getStringAttr(mathRole)};
   auto a = cast<RankedTensorType>(dot.getA().getType());
   auto d = cast<RankedTensorType>(dot.getType());
-  if (a.getDimSize(0) != 128 && a.getDimSize(0) != 64)
-    return dot.emitOpError("rows: expected 64 or 128 (one tensor core), found ") << a.getDimSize(0);
+  int64_t blocks = rowBlocks(dot);
+  if (a.getDimSize(0) != 128 * blocks && a.getDimSize(0) != 64 * blocks)
+    return dot.emitOpError("rows: expected ") << 64 * blocks << " or " << 128 * blocks << (blocks > 1 ? " (of all replicas)" : " (one tensor core)")
+                                              << ", found " << a.getDimSize(0);
   FailureOr<Value> right = memoryOf(builder, dot.getB());
   if (failed(right))
     return dot.emitOpError(
