@@ -3,7 +3,8 @@
 // In: roles whose loops await each product at once. Out: in innermost loops with two or more
 // products, products issued together and awaited one by one, with synchronous work between the
 // waits; where one product needs work on another one's result, it runs an iteration late. Loops of
-// one product that ask for it (`warp.pending` = 1) keep it in flight over their back edge. Loops
+// one product that ask for it (`warp.pending` = 1) keep it in flight over their back edge. Where one
+// thread issues all products, those that wait for no other one are issued an iteration ahead. Loops
 // that their program has scheduled, or whose attribute `warp.pipeline` is "off", stay as they are.
 //
 // Other roles' copies follow: what is taken late is copied late.
@@ -16,6 +17,7 @@
 #include "passes/Warp/Projection.h"
 
 #include "CopyOrder.h"
+#include "IssueAhead.h"
 #include "KeepInFlight.h"
 #include "SkewExpansion.h"
 #include "dialects/Warp/Warp.h"
@@ -53,8 +55,10 @@ struct PipelineRole : tileloom::warp::impl::WarpPipelineRoleBase<PipelineRole> {
   using WarpPipelineRoleBase::WarpPipelineRoleBase;
 
   void runOnOperation() override {
-    SmallVector<scf::ForOp> loops, accumulating;
+    SmallVector<scf::ForOp> loops, accumulating, issuing;
     getOperation()->walk([&](scf::ForOp loop) {
+      if (!loop.getBody()->getOps<nv::Tcgen05MmaOp>().empty() && scheduleOf(loop) && isInnermost(loop) && !isOff(loop))
+        issuing.push_back(loop);
       auto products = loop.getBody()->getOps<nv::WgmmaOp>();
       if (products.empty() || !loop->getParentOfType<RoleOp>() || !isInnermost(loop) || isOff(loop))
         return;
@@ -76,6 +80,12 @@ struct PipelineRole : tileloom::warp::impl::WarpPipelineRoleBase<PipelineRole> {
       std::string why;
       if (!keepInFlight(loop, why) && report)
         emitRemark(loc) << "nothing stays in flight: " << why;
+    }
+    for (scf::ForOp loop : issuing) {
+      Location loc = loop.getLoc();
+      std::string why;
+      if (!issueAhead(loop, why) && report)
+        emitRemark(loc) << "products are issued in program order: " << why;
     }
   }
 

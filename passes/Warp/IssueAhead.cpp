@@ -1,0 +1,200 @@
+//===- IssueAhead.cpp - Products that wait for copies only, an iteration ahead ------------===//
+//
+// In: a loop of the role that issues products of tensor memory, in program order: scores, then the product of what other warps make of
+// them. The thread that waits for the second operand issues nothing meanwhile: the tensor core would rest while those warps work, and
+// they would wait for their next scores after it.
+//
+// Out: the products that wait for no other product of the loop are issued an iteration ahead: the first ones before the loop, in the loop
+// those of the next iteration before the others of this one, which alone are left behind it.
+//
+// Products belong together that use the same slots: a slot is not held from one iteration to the next. A group waits for another one if
+// whoever releases a slot to it took one from the other before, in the same loop. Groups that wait for none depend on what was done an
+// iteration before at most, so the order is live; warp-verify-rings proves it.
+//
+//===--------------------------------------------------------------------------------------===//
+
+#include "IssueAhead.h"
+
+#include "dialects/NV/NV.h"
+#include "dialects/Warp/Warp.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace tileloom;
+using namespace tileloom::warp;
+
+namespace {
+
+class Issuer {
+public:
+  explicit Issuer(scf::ForOp loop) : loop(loop), builder(loop), loc(loop.getLoc()) {}
+
+  bool run(std::string &why) {
+    if (!group(why) || !findAhead(why))
+      return false;
+    rewrite();
+    return true;
+  }
+
+private:
+  /// The operation of the loop that takes the slot of a view, or null.
+  Operation *slotOf(Value view) const {
+    Operation *def = view.getDefiningOp();
+    while (def && def->getBlock() == loop.getBody() && !isa<AcquireOp>(def)) {
+      if (!def->getNumOperands())
+        return nullptr;
+      def = def->getOperand(0).getDefiningOp();
+    }
+    return def && def->getBlock() == loop.getBody() ? def : nullptr;
+  }
+
+  /// Joins products with the slots that they use.
+  bool group(std::string &why) {
+    if (loop.getNumResults())
+      return why = "the loop carries values", false;
+    for (Operation &op : loop.getBody()->without_terminator()) {
+      if (isa<nv::Tcgen05MmaOp>(op)) {
+        for (Value operand : op.getOperands())
+          if (Operation *slot = isa<nv::MemDescType>(operand.getType()) ? slotOf(operand) : nullptr)
+            groups.unionSets(&op, slot);
+        groups.insert(&op);
+        products.push_back(&op);
+      } else if (auto release = dyn_cast<ReleaseOp>(op)) {
+        Operation *acquire = release.getToken().getDefiningOp();
+        if (!acquire || acquire->getBlock() != loop.getBody())
+          return why = "a slot that another iteration took goes back", false;
+        groups.unionSets(acquire, &op);
+      } else if (isa<AcquireOp>(op)) {
+        groups.insert(&op);
+      } else if (op.getNumRegions() || !(isPure(&op) || isa<SlotOp>(op) || hasSingleEffect<MemoryEffects::Read>(&op))) {
+        return why = ("'" + op.getName().getStringRef() + "' is not known to be possible an iteration ahead").str(), false;
+      }
+    }
+    for (auto *member : groups) {
+      if (!member->isLeader())
+        continue;
+      bool multiplies = false;
+      for (auto it = groups.member_begin(*member); it != groups.member_end(); ++it)
+        multiplies |= isa<nv::Tcgen05MmaOp>(*it);
+      if (!multiplies)
+        return why = "slots are taken that no product uses", false;
+    }
+    return true;
+  }
+
+  Operation *groupOf(Operation *op) const { return groups.getLeaderValue(op); }
+
+  /// Groups that have slots of `ring` in the loop.
+  void collect(Value ring, bool released, llvm::SetVector<Operation *> &found) const {
+    for (Operation *user : ring.getUsers())
+      if (user->getBlock() == loop.getBody() && (released ? isa<ReleaseOp>(user) : isa<AcquireOp>(user)))
+        found.insert(groupOf(user));
+  }
+
+  bool findAhead(std::string &why) {
+    llvm::SetVector<Operation *> waiting;
+    loop->getParentOfType<SpecializeOp>().walk([&](ReleaseOp release) {
+      if (release->getBlock() == loop.getBody())
+        return;
+      llvm::SetVector<Operation *> to, from;
+      collect(release.getRing(), false, to);
+      if (to.empty() || !release->getParentOfType<scf::ForOp>())
+        return;
+      for (Operation *op = release->getPrevNode(); op; op = op->getPrevNode())
+        if (auto acquire = dyn_cast<AcquireOp>(op))
+          collect(acquire.getRing(), true, from);
+      for (Operation *later : to)
+        for (Operation *earlier : from)
+          if (later != earlier)
+            waiting.insert(later);
+    });
+    // A slot that another group releases is there when that is done.
+    for (Operation *product : products)
+      (waiting.contains(groupOf(product)) ? behind : ahead).insert(groupOf(product));
+    for (Operation &op : *loop.getBody())
+      if (auto release = dyn_cast<ReleaseOp>(op)) {
+        llvm::SetVector<Operation *> to;
+        collect(release.getRing(), false, to);
+        for (Operation *other : to)
+          if (other != groupOf(release) && ahead.contains(other))
+            return why = "a slot that the other products give back is needed", false;
+      }
+    if (ahead.empty() || behind.empty())
+      return why = "no product waits for another one's result", false;
+    return true;
+  }
+
+  /// What the groups `which` do in the iteration of `position`.
+  void emit(const llvm::SetVector<Operation *> &which, Value position) {
+    IRMapping map;
+    map.map(loop.getInductionVar(), position);
+    for (Operation &op : loop.getBody()->without_terminator()) {
+      auto slot = dyn_cast<SlotOp>(op);
+      Operation *own = slot ? slot.getToken().getDefiningOp() : &op;
+      if (groups.contains(own) ? which.contains(groupOf(own)) : isMine(&op, which))
+        builder.clone(op, map);
+    }
+  }
+
+  /// Whether what `op` computes is for the groups `which`: scalars and views.
+  bool isMine(Operation *op, const llvm::SetVector<Operation *> &which) const {
+    return llvm::any_of(op->getUsers(), [&](Operation *user) {
+      while (user->getBlock() != loop.getBody())
+        user = user->getParentOp();
+      return groups.contains(user) ? which.contains(groupOf(user)) : isMine(user, which);
+    });
+  }
+
+  void rewrite() {
+    int64_t least = 0;
+    if (auto trips = loop->getAttrOfType<IntegerAttr>(minTripsAttrName))
+      least = trips.getInt();
+    Value lower = loop.getLowerBound(), upper = loop.getUpperBound(), step = loop.getStep();
+    if (least < 1) {
+      Value any = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, lower, upper);
+      builder.setInsertionPointToStart(scf::IfOp::create(builder, loc, any, false).thenBlock());
+    }
+    emit(ahead, lower);
+    Value end = arith::SubIOp::create(builder, loc, upper, step);
+    auto steady = scf::ForOp::create(builder, loc, lower, end, step);
+    steady->setAttrs(loop->getAttrs());
+    steady->removeAttr(minTripsAttrName);
+    if (least > 1)
+      steady->setAttr(minTripsAttrName, builder.getI64IntegerAttr(least - 1));
+    {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(steady.getBody());
+      Value next = arith::AddIOp::create(builder, loc, steady.getInductionVar(), step);
+      emit(ahead, next);
+      emit(behind, steady.getInductionVar());
+    }
+    // The last iteration begins where the steps of the others end.
+    Value last = end;
+    APInt size;
+    if (!matchPattern(step, m_ConstantInt(&size)) || !size.isOne()) {
+      Value one = arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(step.getType(), 1));
+      Value most = arith::SubIOp::create(builder, loc, arith::SubIOp::create(builder, loc, upper, lower), one);
+      Value steps = arith::DivUIOp::create(builder, loc, most, step);
+      last = arith::AddIOp::create(builder, loc, lower, arith::MulIOp::create(builder, loc, steps, step));
+    }
+    emit(behind, last);
+    loop->erase();
+  }
+
+  mutable scf::ForOp loop;
+  OpBuilder builder;
+  Location loc;
+  llvm::EquivalenceClasses<Operation *> groups; // acquires, products, releases
+  SmallVector<Operation *> products;
+  llvm::SetVector<Operation *> ahead, behind; // leaders
+};
+
+} // namespace
+
+bool tileloom::warp::issueAhead(scf::ForOp loop, std::string &why) { return Issuer(loop).run(why); }
