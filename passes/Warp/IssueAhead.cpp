@@ -35,9 +35,12 @@ class Issuer {
 public:
   explicit Issuer(scf::ForOp loop) : loop(loop), builder(loop), loc(loop.getLoc()) {}
 
-  bool run(std::string &why) {
+  bool run(SlotStages &slots, std::string &why) {
     if (!group(why) || !findAhead(why))
       return false;
+    for (AcquireOp acquire : loop.getBody()->getOps<AcquireOp>())
+      if (auto ring = acquire.getRing().getDefiningOp<RingOp>())
+        (ahead.contains(groupOf(acquire)) ? slots.early : slots.late).insert(ring.getBuffer());
     rewrite();
     return true;
   }
@@ -197,4 +200,9 @@ private:
 
 } // namespace
 
-bool tileloom::warp::issueAhead(scf::ForOp loop, std::string &why) { return Issuer(loop).run(why); }
+bool tileloom::warp::issueAhead(scf::ForOp loop, SlotStages &slots, std::string &why) {
+  if (Issuer(loop).run(slots, why))
+    return true;
+  slots.addInOrder(loop);
+  return false;
+}

@@ -73,6 +73,12 @@ struct PipelineRole : tileloom::warp::impl::WarpPipelineRoleBase<PipelineRole> {
     llvm::MapVector<SpecializeOp, SlotStages> slots;
     for (scf::ForOp loop : loops)
       pipeline(loop, slots[loop->getParentOfType<SpecializeOp>()]);
+    for (scf::ForOp loop : issuing) {
+      Location loc = loop.getLoc();
+      std::string why;
+      if (!issueAhead(loop, slots[loop->getParentOfType<SpecializeOp>()], why) && report)
+        emitRemark(loc) << "products are issued in program order: " << why;
+    }
     for (auto &[specialize, stages] : slots)
       stages.skewCopies(specialize);
     for (scf::ForOp loop : accumulating) {
@@ -80,12 +86,6 @@ struct PipelineRole : tileloom::warp::impl::WarpPipelineRoleBase<PipelineRole> {
       std::string why;
       if (!keepInFlight(loop, why) && report)
         emitRemark(loc) << "nothing stays in flight: " << why;
-    }
-    for (scf::ForOp loop : issuing) {
-      Location loc = loop.getLoc();
-      std::string why;
-      if (!issueAhead(loop, why) && report)
-        emitRemark(loc) << "products are issued in program order: " << why;
     }
   }
 
