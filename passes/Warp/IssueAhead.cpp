@@ -5,7 +5,8 @@
 // they would wait for their next scores after it.
 //
 // Out: the products that wait for no other product of the loop are issued an iteration ahead: the first ones before the loop, in the loop
-// those of the next iteration before the others of this one, which alone are left behind it.
+// those of the next iteration before the others of this one, which alone are left behind it. Where operands lie over scores, the next scores
+// of a block of rows come right behind the product that reads the operand: of two blocks one is multiplied while warps work on the other.
 //
 // Products belong together that use the same slots: a slot is not held from one iteration to the next. A group waits for another one if
 // whoever releases a slot to it took one from the other before, in the same loop. Groups that wait for none depend on what was done an
@@ -117,41 +118,79 @@ private:
           if (later != earlier)
             waiting.insert(later);
     });
-    // A slot that another group releases is there when that is done.
     for (Operation *product : products)
       (waiting.contains(groupOf(product)) ? behind : ahead).insert(groupOf(product));
-    for (Operation &op : *loop.getBody())
-      if (auto release = dyn_cast<ReleaseOp>(op)) {
-        llvm::SetVector<Operation *> to;
-        collect(release.getRing(), false, to);
-        for (Operation *other : to)
-          if (other != groupOf(release) && ahead.contains(other))
-            return why = "a slot that the other products give back is needed", false;
-      }
     if (ahead.empty() || behind.empty())
       return why = "no product waits for another one's result", false;
+    size_t given = 0, needed = 0;
+    for (Operation &op : *loop.getBody()) {
+      if (!groups.contains(&op))
+        continue;
+      (ahead.contains(groupOf(&op)) ? first : second).push_back(&op);
+      auto release = dyn_cast<ReleaseOp>(op);
+      llvm::SetVector<Operation *> to;
+      if (release && behind.contains(groupOf(release)))
+        collect(release.getRing(), false, to);
+      if (llvm::none_of(to, [&](Operation *other) { return ahead.contains(other); }))
+        continue;
+      if (shared && shared != release.getRing())
+        return why = "slots of several rings that the other products give back are needed", false;
+      shared = release.getRing();
+      ++given;
+    }
+    for (Operation *op : first)
+      needed += shared && isa<AcquireOp>(op) && cast<AcquireOp>(op).getRing() == shared;
+    if (shared && (given != needed || needed == 1))
+      return why = "the slot that the other products give back is needed", false;
     return true;
   }
 
-  /// What the groups `which` do in the iteration of `position`.
-  void emit(const llvm::SetVector<Operation *> &which, Value position) {
-    IRMapping map;
-    map.map(loop.getInductionVar(), position);
-    for (Operation &op : loop.getBody()->without_terminator()) {
-      auto slot = dyn_cast<SlotOp>(op);
-      Operation *own = slot ? slot.getToken().getDefiningOp() : &op;
-      if (groups.contains(own) ? which.contains(groupOf(own)) : isMine(&op, which))
-        builder.clone(op, map);
+  /// What groups do in one iteration; scalars and views of slots where they are needed first.
+  void emit(Operation *op, IRMapping &map) {
+    for (Value operand : op->getOperands()) {
+      Operation *def = operand.getDefiningOp();
+      if (def && def->getBlock() == loop.getBody() && !groups.contains(def) && !map.contains(operand))
+        emit(def, map);
     }
+    builder.clone(*op, map);
   }
 
-  /// Whether what `op` computes is for the groups `which`: scalars and views.
-  bool isMine(Operation *op, const llvm::SetVector<Operation *> &which) const {
-    return llvm::any_of(op->getUsers(), [&](Operation *user) {
-      while (user->getBlock() != loop.getBody())
-        user = user->getParentOp();
-      return groups.contains(user) ? which.contains(groupOf(user)) : isMine(user, which);
-    });
+  void emit(ArrayRef<Operation *> ops, Value position) {
+    IRMapping map;
+    map.map(loop.getInductionVar(), position);
+    for (Operation *op : ops)
+      emit(op, map);
+  }
+
+  /// One turn: the products of the next iteration before the others of this one; where they need the slots that those give back, each
+  /// behind the one that does.
+  void emitTurn(Value position, Value next) {
+    if (!shared) {
+      emit(first, next);
+      return emit(second, position);
+    }
+    IRMapping now, then;
+    now.map(loop.getInductionVar(), position);
+    then.map(loop.getInductionVar(), next);
+    size_t place = 0, given = 0, taken = 0;
+    auto follow = [&] {
+      for (; place < first.size(); ++place) {
+        auto acquire = dyn_cast<AcquireOp>(first[place]);
+        if (acquire && acquire.getRing() == shared && taken++ == given) {
+          --taken;
+          return;
+        }
+        emit(first[place], then);
+      }
+    };
+    for (Operation *op : second) {
+      if (isa<AcquireOp>(op) && given > taken)
+        follow();
+      emit(op, now);
+      auto release = dyn_cast<ReleaseOp>(op);
+      given += release && release.getRing() == shared;
+    }
+    follow();
   }
 
   void rewrite() {
@@ -163,7 +202,7 @@ private:
       Value any = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, lower, upper);
       builder.setInsertionPointToStart(scf::IfOp::create(builder, loc, any, false).thenBlock());
     }
-    emit(ahead, lower);
+    emit(first, lower);
     Value end = arith::SubIOp::create(builder, loc, upper, step);
     auto steady = scf::ForOp::create(builder, loc, lower, end, step);
     steady->setAttrs(loop->getAttrs());
@@ -174,8 +213,7 @@ private:
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToStart(steady.getBody());
       Value next = arith::AddIOp::create(builder, loc, steady.getInductionVar(), step);
-      emit(ahead, next);
-      emit(behind, steady.getInductionVar());
+      emitTurn(steady.getInductionVar(), next);
     }
     // The last iteration begins where the steps of the others end.
     Value last = end;
@@ -186,7 +224,7 @@ private:
       Value steps = arith::DivUIOp::create(builder, loc, most, step);
       last = arith::AddIOp::create(builder, loc, lower, arith::MulIOp::create(builder, loc, steps, step));
     }
-    emit(behind, last);
+    emit(second, last);
     loop->erase();
   }
 
@@ -196,6 +234,8 @@ private:
   llvm::EquivalenceClasses<Operation *> groups; // acquires, products, releases
   SmallVector<Operation *> products;
   llvm::SetVector<Operation *> ahead, behind; // leaders
+  SmallVector<Operation *> first, second;     // what they do
+  Value shared;                               // ring whose slots `second` gives back and `first` takes
 };
 
 } // namespace

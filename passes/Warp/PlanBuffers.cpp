@@ -8,7 +8,7 @@
 // is left: it hides the turn from tile to tile, as the next tile's copy need not wait for the last
 // product that reads this one's. A tile that a role writes for itself has two slots: one is written
 // while a product reads the other. What only a tile's end uses lies over the rings where that makes
-// them deeper.
+// them deeper. Where tensor memory is full, tiles are written over those that they are made of (OverlaySlots).
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -18,6 +18,7 @@
 #include "dialects/Tile/Tile.h"
 #include "dialects/Warp/Warp.h"
 #include "passes/Warp/EpilogueSharing.h"
+#include "passes/Warp/OverlaySlots.h"
 #include "passes/Warp/Projection.h"
 #include "passes/Warp/ValueRing.h"
 #include "tileloom/Analysis/AxisInfo.h"
@@ -283,11 +284,6 @@ private:
   int64_t replicas = 1, asked = 0;
 };
 
-int64_t columnsOf(BufferType type) {
-  RankedTensorType view = type.getViews()[0];
-  return view.getDimSize(1) * view.getElementTypeBitWidth() / 32;
-}
-
 /// Columns that `buffers` take where those that are never used at the same time share.
 int64_t packedColumns(func::FuncOp function, ArrayRef<BufferOp> buffers) {
   Lifetimes lifetimes;
@@ -324,6 +320,9 @@ LogicalResult planTensorMemory(func::FuncOp function) {
   if (columns > columnsOfSM) {
     if (packedColumns(function, all) <= columnsOfSM)
       return success();
+    for (BufferOp buffer : all)
+      if (overlaySlots(buffer))
+        return planTensorMemory(function);
     return function.emitOpError("tensor memory: need ")
            << columns << " columns, have " << columnsOfSM << "; use smaller tiles";
   }
