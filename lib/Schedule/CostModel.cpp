@@ -38,6 +38,8 @@ Machine Machine::of(StringRef chip) {
     machine.macsPerClock = 4096;
     machine.clocksPerMicrosecond = 1700;
     machine.productWait = 0; // issued ahead by one thread
+    machine.productBase = 16; // operand A of 64 of an instruction's 128 rows, 128 bytes a clock from shared memory
+    machine.productPerColumn = 0.125;
     machine.flightSlots = 0;
     machine.tensorMemory = true;
     machine.dramBytes = 7000e3;
@@ -146,7 +148,7 @@ public:
     }
     if (!planStages(result))
       return result;
-    result.reason = refusedRegisters(kernel, machine, replicas, takesTurns);
+    result.reason = refusedRegisters(kernel, machine, replicas, takesTurns, overlaid);
     if (!result.reason.empty())
       return result;
     Cost outside;
@@ -168,6 +170,7 @@ public:
     TileTime whole{kernel, machine, evaluate, traffic, loops, turn, still + drain + lastProduct, outside.narrow * piece, drain, filled, deep(),
                    lines, firstCopy, raster, split, keep, takesTurns, reverse, ordered};
     whole.columns = columns;
+    whole.twoSums = machine.tensorMemory && products == 1 && 2 * sumColumns <= tensorMemoryColumns;
     return timeOfItems(whole, result);
   }
 
@@ -304,14 +307,18 @@ private:
     double products = body.products + wait;
     double together = !alone && replicas == 2 ? smooth(4, {products, body.other}) + uncovered(products, body.other)
                                               : std::max(products, body.other) + apart * std::min(products, body.other);
+    // An operand over the sum that it is made of: the next sum of these rows waits until it is multiplied, so that all of a block's work is
+    // one chain, beside which the other blocks' run.
+    if (overlaid)
+      together = alone ? products + body.other : smooth(4, {products, body.other, (products + body.other) / replicas + rowWait});
     return std::max({together, copies, machine.chainLatency / slots}) * (slots == 1 ? 1.35 : 1);
   }
 
-  /// What a row waits for before its first exponential (430 clocks, measured), as far as the other replica's products are too
-  /// short to cover it.
+  /// What a row waits for before its first exponential (clocks, measured), as far as the other replica's products are too short to cover it.
+  static constexpr double rowWait = 430;
   static double uncovered(double products, double other) {
     double covered = std::min(products / std::max(other, 1.0), 1.0);
-    return 430 * (1 - covered * covered);
+    return rowWait * (1 - covered * covered);
   }
 
   void one(Operation *op, Cost &cost) {
@@ -324,6 +331,7 @@ private:
       cost.products += issues * issue;
       cost.dots += 1;
       cost.widest = std::max(cost.widest, rows(a.getDimSize(0)) * n / 128);
+      sumColumns = std::max(sumColumns, n * (takesTurns ? 1 : replicas));
     } else if (auto load = dyn_cast<tile::LoadOp>(op)) {
       LoadedRows rows = loadedRows(load, evaluate, machine);
       // Of what a cluster shares L2 is asked once; the way into each SM is as long.
@@ -373,9 +381,11 @@ private:
   double filled = 0;   // clocks of the loops that a ring filled before would save
   double firstCopy = 0, lastProduct = 0; // clocks of one iteration
   double leastRow = 1e9; // bytes of a row of a box in a loop
+  double sumColumns = 0; // of tensor memory, for the blocks of rows of one sum
   int64_t products = 0, replicas = 1, stages = 0, pending = 0, buffers = 1, raster = 1;
   std::optional<int64_t> piece, split;
   StringRef keep, sharing;
+  bool overlaid = false; // operands in tensor memory lie over sums
   bool takesTurns = false, reverse = false, dynamic = false, fixedCluster = false, sectors = false;
   int64_t ctas = 1;
   llvm::DenseSet<Operation *> shared;

@@ -93,6 +93,8 @@ void finish(const TileTime &tile, Prediction &result, scf::ForOp loop, int64_t s
     // While a tile leaves, the copies for the next one fill the ring.
     own -= std::min(tile.filled, tile.turn) * machine.fillBeside * (1 - 1 / std::max(result.waves, 1.0));
     double computing = result.waves * (tile.takesTurns ? std::max(tile.loops + tile.narrow, own / 2) : own);
+    if (tile.twoSums)
+      computing = (result.waves - 1) * std::max(tile.loops, tile.turn) + tile.loops + tile.turn;
     clocks += smooth(2.56, {computing, result.waves * tile.drain});
   } else {
     double trips = std::max(tripsOf(loop, tile.evaluate), 1.0), bytes = bytesOfSums(loop);

@@ -33,6 +33,7 @@ struct TileTime {
   bool takesTurns, reverse;
   bool ordered; ///< one product, and an order of tiles that may be chosen
   double columns = 1; ///< tiles of the last extent
+  bool twoSums = false; ///< tensor memory has room for the next tile's sum while one leaves
 };
 
 /// `result`, with the time of all its tiles: in as many slices as the schedule says, or as are best.

@@ -19,10 +19,10 @@ using namespace mlir;
 
 namespace tileloom::schedule {
 
-std::string refusedRegisters(func::FuncOp kernel, const Machine &machine, int64_t replicas, bool takesTurns) {
+std::string refusedRegisters(func::FuncOp kernel, const Machine &machine, int64_t replicas, bool takesTurns, bool &overlaid) {
   std::string reason;
   auto rows = [&](double whole) { return takesTurns ? whole : whole / replicas; };
-  double held = 0, columns = 0, widest = 0;
+  double held = 0, columns = 0, over = 0, widest = 0;
   bool computes = false;
   kernel.walk([&](tile::DotOp dot) {
     auto sum = cast<RankedTensorType>(dot.getType());
@@ -41,9 +41,10 @@ std::string refusedRegisters(func::FuncOp kernel, const Machine &machine, int64_
       held += rows(type.getDimSize(0)) * type.getDimSize(1) * bits / 32 / 128 /
               (replicas > 2 ? 2 : 1);
       columns += type.getDimSize(1) * bits / 32;
+      over += type.getDimSize(1) * bits / 32;
     }
     double least = machine.tensorMemory ? 128 : 64;
-    if (rows(sum.getDimSize(0)) < least || (machine.tensorMemory && sum.getDimSize(0) > 128))
+    if (rows(sum.getDimSize(0)) < least || (machine.tensorMemory && rows(sum.getDimSize(0)) > 128))
       reason = "rows of a product: " + llvm::utostr(uint64_t(sum.getDimSize(0)));
   });
   // What a sum meets after its loop is in registers beside it.
@@ -55,8 +56,13 @@ std::string refusedRegisters(func::FuncOp kernel, const Machine &machine, int64_
               load.getType().getDimSize(0) / 4 / 128;
   });
   if (machine.tensorMemory) {
-    if (columns > tensorMemoryColumns)
-      reason = "tensor memory: " + llvm::utostr(uint64_t(columns)) + " columns needed";
+    // Each block of rows has its own. What is made of a sum may lie over it.
+    double blocks = takesTurns ? 1 : replicas;
+    overlaid = columns * blocks > tensorMemoryColumns;
+    if (overlaid)
+      columns -= over;
+    if (columns * blocks > tensorMemoryColumns)
+      reason = "tensor memory: " + llvm::utostr(uint64_t(columns * blocks)) + " columns needed";
   } else {
     // The registers of an SM, shared by the warpgroups with products, less addresses and the
     // like.

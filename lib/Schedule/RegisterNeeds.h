@@ -8,7 +8,7 @@
 namespace tileloom::schedule {
 
 /// Why `replicas` warpgroups cannot hold what the products of `kernel` need; empty if they can.
-std::string refusedRegisters(mlir::func::FuncOp kernel, const Machine &machine, int64_t replicas, bool takesTurns);
+std::string refusedRegisters(mlir::func::FuncOp kernel, const Machine &machine, int64_t replicas, bool takesTurns, bool &overlaid);
 
 } // namespace tileloom::schedule
 

@@ -9,8 +9,9 @@
 // of a block of rows come right behind the product that reads the operand: of two blocks one is multiplied while warps work on the other.
 //
 // Products belong together that use the same slots: a slot is not held from one iteration to the next. A group waits for another one if
-// whoever releases a slot to it took one from the other before, in the same loop. Groups that wait for none depend on what was done an
-// iteration before at most, so the order is live; warp-verify-rings proves it.
+// whoever releases a slot to it took one from the other before, in the same loop; slots of a ring that starts released come back for the
+// next iteration. Groups that wait for none depend on what was done an iteration before at most, so the order is live; warp-verify-rings
+// proves it.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -94,6 +95,12 @@ private:
 
   Operation *groupOf(Operation *op) const { return groups.getLeaderValue(op); }
 
+  /// Slots of such a ring come back for the next iteration.
+  static bool startsReleased(Value ring) {
+    auto op = ring.getDefiningOp<RingOp>();
+    return !op || op.getReleased();
+  }
+
   /// Groups that have slots of `ring` in the loop.
   void collect(Value ring, bool released, llvm::SetVector<Operation *> &found) const {
     for (Operation *user : ring.getUsers())
@@ -103,6 +110,7 @@ private:
 
   bool findAhead(std::string &why) {
     llvm::SetVector<Operation *> waiting;
+    SmallVector<std::pair<Operation *, Operation *>> before; // of the next iteration: a group waits for what another one did in this one
     loop->getParentOfType<SpecializeOp>().walk([&](ReleaseOp release) {
       if (release->getBlock() == loop.getBody())
         return;
@@ -111,17 +119,22 @@ private:
       if (to.empty() || !release->getParentOfType<scf::ForOp>())
         return;
       for (Operation *op = release->getPrevNode(); op; op = op->getPrevNode())
-        if (auto acquire = dyn_cast<AcquireOp>(op))
+        if (auto acquire = dyn_cast<AcquireOp>(op); acquire && !startsReleased(acquire.getRing()))
           collect(acquire.getRing(), true, from);
       for (Operation *later : to)
         for (Operation *earlier : from)
-          if (later != earlier)
+          if (later != earlier && startsReleased(release.getRing()))
+            before.push_back({later, earlier});
+          else if (later != earlier)
             waiting.insert(later);
     });
     for (Operation *product : products)
       (waiting.contains(groupOf(product)) ? behind : ahead).insert(groupOf(product));
     if (ahead.empty() || behind.empty())
       return why = "no product waits for another one's result", false;
+    for (auto [later, earlier] : before)
+      if (ahead.contains(later) && behind.contains(earlier))
+        return why = "a slot is free only after the other products", false;
     size_t given = 0, needed = 0;
     for (Operation &op : *loop.getBody()) {
       if (!groups.contains(&op))

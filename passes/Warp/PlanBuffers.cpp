@@ -348,6 +348,10 @@ int64_t registersOfProducts(RoleOp role) {
   return bits / 32 / (32 * role.getWarps());
 }
 
+/// What the role that issues products needs for each further block of rows: views of its slots (with 88 in all for two, attention spilled 52
+/// bytes there; the warpgroups of attention have enough with 192).
+constexpr int64_t issuerRegistersOfBlock = 24;
+
 /// The registers of an SM, shared so that the roles with products have what they can use. The role
 /// that gathers operands holds what it has in flight. What remains is the narrow roles': 24 are few
 /// for the addresses of several operands, and of no use to others.
@@ -367,7 +371,7 @@ void planRegisters(func::FuncOp function, tile::ScheduleAttr schedule) {
   // All narrow roles get the same: they share a warpgroup.
   int64_t least = narrowRegisters;
   for (RoleOp role : narrow)
-    role.walk([&](nv::Tcgen05MmaOp) { least = issuerRegisters; });
+    role.walk([&](nv::Tcgen05MmaOp) { least = issuerRegisters + (groups - 1) * issuerRegistersOfBlock; });
   if (least == narrowRegisters && llvm::any_of(narrow, [](RoleOp role) { return role.getSymName() == gatherRole; }))
     least = transposeRegisters;
   int64_t budget = std::min(wideRegisters(groups, least), (registersAtLaunch(groups + 1) - least) / groups / 8 * 8), gather = 0;

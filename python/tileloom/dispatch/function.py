@@ -290,7 +290,8 @@ def _merged(schedule, num_warps, num_stages):
 
 
 def jit(function=None, *, candidates=None):
-    """Makes a kernel of a Python function. candidates: {parameter: values} for parameters that are tl.auto."""
+    """Makes a kernel of a Python function. candidates: {parameter: values} for parameters that are tl.auto; or a function of the target that gives
+    the values."""
     if function is None:
         return functools.partial(jit, candidates=candidates)
     return JITFunction(function, candidates)

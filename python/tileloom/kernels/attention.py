@@ -4,14 +4,14 @@ import tileloom as tl
 
 from . import arrays
 from .attention_blocks import checked_blocks, over_blocks
-from .attention_arguments import checked, descales, latent_columns, multiprocessors, options, result_type, splits_of
+from .attention_arguments import checked, descales, latent_columns, multiprocessors, options, result_type, splits_of, tile_keys, tile_rows
 from .attention_parts import over_parts
 from .decode_plan import choose_splits, keys_seen, rows_of_groups
 from .online_softmax import attend, dense, descaled, finish, key_tiles, logarithm
 from .remember import remembered
 
 
-@tl.jit(candidates={"BM": (128, 192), "BN": (128, 160, 112, 96, 64)})
+@tl.jit(candidates={"BM": tile_rows, "BN": tile_keys})
 def attention_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, scale, CAUSAL: tl.constexpr, left=None, right=None, chunk=None, sinks=None,
                      softcap=None, score_mod: tl.constexpr = None, mask_mod: tl.constexpr = None, arguments=(), DK: tl.constexpr = 128,
                      DV: tl.constexpr = 128, THRESHOLD: tl.constexpr = 0.0, scales=(None, None, None), BM: tl.constexpr = tl.auto,

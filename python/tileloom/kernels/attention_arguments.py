@@ -9,6 +9,20 @@ from . import arrays
 WIDTHS = (64, 96, 128, 192, 256)  # of tiles; narrower heads have columns of zeros beside them
 
 
+def tile_rows(target):
+    """Numbers of queries in a tile that are tried: of warpgroups with 64 rows two or three, on Blackwell one or two with a block of 128."""
+    return (128, 256) if _has_tensor_memory(target) else (128, 192)
+
+
+def tile_keys(target):
+    """Numbers of keys in a tile that are tried. 80: two blocks of scores, probabilities and sums of 128 columns side by side in tensor memory."""
+    return (128, 160, 112, 96, 64, *((80,) if _has_tensor_memory(target) else ()))
+
+
+def _has_tensor_memory(target):
+    return target.startswith("sm_10")
+
+
 def width(extent):
     return next(own for own in WIDTHS if own >= extent)
 

@@ -3,7 +3,7 @@
 import tileloom as tl
 
 from . import arrays
-from .attention_arguments import launch_options, multiprocessors, width
+from .attention_arguments import launch_options, multiprocessors, tile_rows, width
 from .attention_blocks import both, part_of_blocks
 from .combine import combine
 from .decode_plan import choose_splits, keys_seen, most_parts
@@ -50,7 +50,7 @@ def cached(b, g, lengths, added, capacity, most, places, left_padding, table, ta
     return T, (at * steps[0] + padding, T, g), (at * steps[1] + padding, T, g)
 
 
-@tl.jit(candidates={"BM": (64, 128, 192), "BN": (128, 112, 96, 64)})
+@tl.jit(candidates={"BM": lambda target: (64, *tile_rows(target)), "BN": (128, 112, 96, 64)})
 def kvcache_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, lse_steps, lengths, added, most, places, left_padding, table, table_step, steps,
                    splits, R: tl.constexpr, ROWS: tl.constexpr, PAGE: tl.constexpr, READ: tl.constexpr, scale, CAUSAL: tl.constexpr, left=None, right=None,
                    chunk=None, sinks=None, softcap=None, score_mod: tl.constexpr = None, mask_mod: tl.constexpr = None, arguments=(), DK: tl.constexpr = 128,

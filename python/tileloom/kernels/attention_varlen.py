@@ -3,7 +3,7 @@
 import tileloom as tl
 
 from . import arrays
-from .attention_arguments import checked, descales, indices, multiprocessors, options, result_type, rows_of, splits_of
+from .attention_arguments import checked, descales, indices, multiprocessors, options, result_type, rows_of, splits_of, tile_keys, tile_rows
 from .decode_plan import choose_splits, keys_seen, rows_of_groups
 from .online_softmax import attend, descaled, finish, key_tiles, logarithm
 from .remember import remembered
@@ -11,7 +11,7 @@ from .sequences import load_rows, sequence, store_rows
 from .varlen_parts import over_varlen_parts
 
 
-@tl.jit(candidates={"BM": (128, 192), "BN": (128, 160, 112, 96, 64)})
+@tl.jit(candidates={"BM": tile_rows, "BN": tile_keys})
 def varlen_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, starts_q, starts_k, used_q, used_k, batch, steps, longest, most, scale,
                   CAUSAL: tl.constexpr, left=None, right=None, chunk=None, sinks=None, softcap=None, score_mod: tl.constexpr = None,
                   mask_mod: tl.constexpr = None, arguments=(), DK: tl.constexpr = 128, DV: tl.constexpr = 128, THRESHOLD: tl.constexpr = 0.0,

@@ -3,12 +3,13 @@
 import tileloom as tl
 
 from . import arrays
+from .attention_arguments import tile_keys, tile_rows
 from .online_softmax import attend, descaled, key_tiles, logarithm
 from .parts import finish_part, hand_in, keys_of_tile, part, rows_of_heads, rows_together, space_for, two_slots, write_together
 from .sequences import load_rows, sequence, store_rows
 
 
-@tl.jit(candidates={"BM": (128, 192), "BN": (128, 160, 112, 96, 64)})
+@tl.jit(candidates={"BM": tile_rows, "BN": tile_keys})
 def varlen_parts_kernel(q: tl.view, k: tl.view, v: tl.view, o: tl.view, lse, starts_q, starts_k, used_q, used_k, batch, steps, longest, most, splits,
                         R: tl.constexpr, ROWS: tl.constexpr, TOGETHER: tl.constexpr, scale, CAUSAL: tl.constexpr, left=None, right=None, chunk=None,
                         sinks=None, softcap=None, score_mod: tl.constexpr = None, mask_mod: tl.constexpr = None, arguments=(), DK: tl.constexpr = 128,
