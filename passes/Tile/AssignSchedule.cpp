@@ -92,6 +92,36 @@ StringRef largestShare(FunctionOpInterface kernel, int64_t ctas) {
 /// Rows of a block of tensor memory, which one warpgroup reads.
 constexpr int64_t tensorMemoryLanes = 128;
 
+/// Whether a product's result is among what `value` is computed from.
+bool dependsOnProduct(Value value) {
+  SmallVector<Value> work{value};
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  while (!work.empty()) {
+    Operation *def = work.pop_back_val().getDefiningOp();
+    if (!def || !seen.insert(def).second)
+      continue;
+    if (isa<DotOp>(def) || def->getNumRegions())
+      return true;
+    llvm::append_range(work, def->getOperands());
+  }
+  return false;
+}
+
+/// Whether warpgroups may each have some of `rows` rows: nothing goes across them (what else keeps rows together, warp-split-replicas finds).
+bool rowsAreApart(FunctionOpInterface kernel, int64_t rows) {
+  bool apart = true;
+  kernel->walk([&](Operation *op) {
+    auto type = op->getNumOperands() ? dyn_cast<RankedTensorType>(op->getOperand(0).getType()) : RankedTensorType();
+    if (!type || !llvm::is_contained(type.getShape(), rows))
+      return;
+    auto reduce = dyn_cast<ReduceOp>(op);
+    auto dot = dyn_cast<DotOp>(op);
+    bool across = reduce && type.getDimSize(reduce.getDim()) == rows && (type.getRank() == 1 || reduce.getDim() == 0);
+    apart &= !across && !isa<ScanOp, ReshapeOp>(op) && !(dot && dependsOnProduct(dot.getB()));
+  });
+  return apart;
+}
+
 class ScheduleAssigner {
 public:
   ScheduleAssigner(FunctionOpInterface kernel, bool tensorMemory)
@@ -145,7 +175,7 @@ private:
   LogicalResult assignReplicas() {
     int64_t replicas = cooperative ? (rows % 192 == 0 && rows > 0 ? 3 : rows >= 128 ? 2 : 1) : 2;
     if (tensorMemory) // sums that no warp holds, in as many lanes
-      replicas = cooperative && rows % tensorMemoryLanes == 0 ? std::max<int64_t>(rows / tensorMemoryLanes, 1) : 1;
+      replicas = cooperative && rows % tensorMemoryLanes == 0 && rowsAreApart(kernel, rows) ? std::max<int64_t>(rows / tensorMemoryLanes, 1) : 1;
     if (!fields.get("replicas"))
       kernel->setAttr(replicasChosenAttrName, builder.getUnitAttr());
     setDefault("replicas", replicas);

@@ -119,6 +119,7 @@ def WarpPipelineRole : Pass<"warp-pipeline-role"> {
     In innermost loops with two or more `nv.wgmma`, each awaited at once, finds an order of the body that keeps the tensor core
     and the other units busy together. A product that needs synchronous work on another one's result runs one iteration late: the
     loop gets a prologue and an epilogue, guarded unless the loop is known to run (`warp.min_trips` on the loop says so).
+    In loops of several `nv.tcgen05.mma`, those that wait for no other one are issued an iteration ahead.
     `warp.pipeline = "off"` on a loop keeps it as it is.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];

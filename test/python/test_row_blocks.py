@@ -6,6 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import tileloom as tl
 from attention_reference import batch, check, sequence
 from programs import bf16, error, fp64, load, run
 from tileloom import kernels
@@ -39,6 +40,34 @@ def test_gemm_without_k():
     c = np.full((300, 136), np.nan, BF16)
     kernels.gemm(np.zeros((300, 0), BF16), np.zeros((0, 136), BF16), c, target="sm_100a", BM=256, BN=128, BK=64)
     assert not c.any()
+
+
+@tl.jit
+def through_pointers(a, b, c, sums, m, n, k, ROWS: tl.constexpr, SUMS: tl.constexpr):
+    rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    columns = tl.arange(0, 64)
+    total = tl.zeros([ROWS, 64], tl.float32)
+    for start in range(0, k, 64):
+        inner = start + tl.arange(0, 64)
+        x = tl.load(a + rows[:, None] * k + inner[None, :], (rows[:, None] < m) & (inner[None, :] < k), 0.0)
+        y = tl.load(b + inner[:, None] * n + columns[None, :], inner[:, None] < k, 0.0)
+        total = tl.dot(x, y, total)
+    tl.store(c + rows[:, None] * n + columns[None, :], total, rows[:, None] < m)
+    if SUMS:
+        tl.atomic_add(sums + columns, tl.sum(total, 0))
+
+
+@pytest.mark.parametrize("rows, columns_summed", [(256, False), (384, False), (256, True)])
+def test_pointers(rows, columns_summed):
+    """Operands that a role gathers, two and three blocks. Sums along the rows keep them together: then all is one role's."""
+    rng = np.random.default_rng(rows)
+    a, b = values(rng, 700, 136), values(rng, 136, 64)
+    wanted = a.astype(np.float64) @ b.astype(np.float64)
+    for seed in SEEDS:
+        c, sums = np.full((700, 64), np.nan, np.float32), np.zeros(64, np.float32)
+        through_pointers[(-(-700 // rows),)](a, b, c, sums, 700, 64, 136, rows, columns_summed, target="sm_100a", simulator={"seed": seed})
+        assert relative(c, wanted) < 1e-5
+        assert not columns_summed or relative(sums, wanted.sum(0)) < 1e-4
 
 
 # Side by side in tensor memory: 128 keys of 64, 80 and 64 of 128 columns; the others lie over the scores.

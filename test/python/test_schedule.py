@@ -295,3 +295,22 @@ def test_a_product_in_flight_only_where_it_pays():
     """Slots are free earlier without one, where copies are what is waited for (9303 x 512 x 1688, 256 x 192: 33.0 us without, 35.5 with)."""
     assert choice(9303, 512, 1688)[0][2] == {"pending": 0}
     assert "pending" not in choice(4096, 4096, 4096)[0][2]
+
+
+@pytest.mark.parametrize("d, blocks", [(64, 2), (128, 2), (256, 1)])
+def test_blocks_of_rows(d, blocks):
+    """On Blackwell attention takes two blocks of 128 rows where their scores, operands and sums have room; operands may lie over scores. Few rows are one block."""
+    def first(length):
+        q, k, v, o = (sim.Element(np.empty((1, length, 8, d), np.uint16), "bf16") for _ in range(4))
+        return attention_kernel.explain(q, k, v, o, np.empty((1, 8, length), np.float32), 0.1, False, DK=d, DV=d, target="sm_100a").split("\n")[1]
+    assert f"BM={128 * blocks} " in first(8192)
+    assert "BM=128 " in first(128)
+
+
+def test_sums_beside_each_other():
+    """Tensor memory has two sums of 256 columns: of 256 x 128 one leaves while the next is made, of 256 x 256 none."""
+    a, b, c = (sim.Element(np.empty(shape, np.uint16), "bf16") for shape in ((8192, 256), (8192, 256), (8192, 8192)))
+
+    def microseconds(width):
+        return float(gemm_kernel.explain(a, b, c, TRANS_B=True, BM=256, BN=width, BK=64, target="sm_100a").split("\n")[1].split()[0])
+    assert microseconds(128) < microseconds(256)

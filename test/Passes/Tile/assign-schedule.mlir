@@ -14,6 +14,26 @@ func.func @cooperative(%a: tensor<128x64xbf16>, %b: tensor<64x64xbf16>, %c: tens
 
 // -----
 
+// Tensor memory has 128 lanes: twice as many rows are two blocks.
+// TMEM-LABEL: func.func @blocks
+// TMEM-SAME: replicas = 2
+func.func @blocks(%a: tensor<256x64xbf16>, %b: tensor<64x64xbf16>, %c: tensor<256x64xf32>) -> tensor<256x64xf32> attributes {tile.kernel} {
+  %d = tile.dot %a, %b acc(%c) : tensor<256x64xbf16>, tensor<64x64xbf16> -> tensor<256x64xf32>
+  return %d : tensor<256x64xf32>
+}
+
+// -----
+
+// TMEM-LABEL: func.func @across
+// TMEM-SAME: replicas = 1
+func.func @across(%a: tensor<256x64xbf16>, %b: tensor<64x64xbf16>, %c: tensor<256x64xf32>) -> tensor<64xf32> attributes {tile.kernel} {
+  %d = tile.dot %a, %b acc(%c) : tensor<256x64xbf16>, tensor<64x64xbf16> -> tensor<256x64xf32>
+  %sums = tile.reduce add %d dim(0) : tensor<256x64xf32> -> tensor<64xf32>
+  return %sums : tensor<64xf32>
+}
+
+// -----
+
 // In turns: small pieces on the way out, unless the schedule says how.
 // CHECK-LABEL: func.func @turns
 // CHECK-SAME: #tile.schedule<buffers = 2, epilogue = 32, pending = 1, raster = 32, replicas = 2, scheduler = "static", specialize = "auto", use = "pingpong">
