@@ -84,6 +84,16 @@ func.func @load_rows(%d: !nv.memdesc<32x64xf32, tmem>) {
 
 // -----
 
+// Several blocks of rows are for the passes before the form is known.
+func.func @load_blocks(%d: !nv.memdesc<256x64xf32, #nv.tmem<accumulator>, tmem>, %e: !nv.memdesc<256x64xf32, tmem>) {
+  %y = nv.tmem.load %e : !nv.memdesc<256x64xf32, tmem> -> tensor<256x64xf32>
+  // expected-error@+1 {{rows: expected 128, or 64 of an accumulator of 64 rows, found 256}}
+  %x = nv.tmem.load %d : !nv.memdesc<256x64xf32, #nv.tmem<accumulator>, tmem> -> tensor<256x64xf32>
+  return
+}
+
+// -----
+
 func.func @load_space(%d: !nv.memdesc<128x64xf32>) {
   // expected-error@+1 {{view: expected a tile in tensor memory, found}}
   %x = nv.tmem.load %d : !nv.memdesc<128x64xf32> -> tensor<128x64xf32>
