@@ -265,6 +265,33 @@ LogicalResult ReshapeOp::verify() {
   return success();
 }
 
+LogicalResult TakeOp::verify() {
+  auto source = getSource().getType(), indices = getIndices().getType(), result = getResult().getType();
+  if (getDim() >= static_cast<uint64_t>(source.getRank()))
+    return emitOpError("dim: expected 0 to ") << source.getRank() - 1 << ", found " << getDim();
+  if (!indices.getElementType().isInteger(32))
+    return emitOpError("indices: expected i32 elements, found ") << indices;
+  SmallVector<int64_t> expected(source.getShape());
+  if (indices.getRank() == source.getRank())
+    expected[getDim()] = indices.getDimSize(getDim());
+  if (indices.getShape() != ArrayRef<int64_t>(expected))
+    return emitOpError("indices: expected the extents of ")
+           << shapeText(source.getShape()) << " but along dimension " << getDim() << ", found " << shapeText(indices.getShape());
+  if (result.getShape() != indices.getShape() || result.getElementType() != source.getElementType())
+    return emitOpError("result: expected ")
+           << shapeText(expected) << " of " << source.getElementType() << ", found " << result;
+  return success();
+}
+
+LogicalResult HistogramOp::verify() {
+  auto source = getSource().getType(), result = getResult().getType();
+  if (!source.getElementType().isInteger(32))
+    return emitOpError("source: expected i32 elements, found ") << source;
+  if (result.getRank() != 1 || !result.getElementType().isInteger(32))
+    return emitOpError("result: expected one dimension of i32, found ") << result;
+  return success();
+}
+
 LogicalResult MmaOp::verify() {
   auto a = getA().getType(), b = getB().getType(), c = getC().getType();
   if (a.getRank() != 2 || b.getRank() != 2 || c.getRank() != 2)

@@ -213,6 +213,41 @@ def NV_ReshapeOp : NV_Op<"reshape", [Pure]> {
   let hasVerifier = 1;
 }
 
+def NV_TakeOp : NV_Op<"take", [Pure]> {
+  let summary = "Elements of a tile at computed places along one dimension";
+  let description = [{
+    As `tile.take`. The source goes through `scratch` (from `nv-assign-scratch`), from which each thread reads the elements of its indices.
+
+    ```mlir
+    %r = nv.take %x[%at] dim(1) : tensor<64x128xf32>, tensor<64x16xi32> -> tensor<64x16xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$source, AnyRankedTensor:$indices, I64Attr:$dim, Optional<NV_MemDescType>:$scratch);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $source `[` $indices `]` `dim` `(` $dim `)` (`scratch` `(` $scratch^ `:` type($scratch) `)`)? attr-dict
+    `:` type($source) `,` type($indices) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def NV_HistogramOp : NV_Op<"histogram", [Pure]> {
+  let summary = "How often each number is in a tile";
+  let description = [{
+    As `tile.histogram`. The counters are in `scratch` (from `nv-assign-scratch`), to which the threads that hold an element first add one.
+
+    ```mlir
+    %h = nv.histogram %x : tensor<1024xi32> -> tensor<256xi32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$source, Optional<NV_MemDescType>:$scratch);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $source (`scratch` `(` $scratch^ `:` type($scratch) `)`)? attr-dict `:` type($source) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 def NV_MmaOp : NV_Op<"mma", [AllTypesMatch<["c", "result"]>]> {
   let summary = "A matrix product of register tiles";
   let description = [{

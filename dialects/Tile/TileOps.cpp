@@ -6,6 +6,7 @@
 
 #include "dialects/Tile/Verify.h"
 
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/OpImplementation.h"
@@ -13,6 +14,19 @@
 
 using namespace mlir;
 using namespace tileloom::tile;
+
+/// `[2, 0, 1]`, or nothing.
+static OptionalParseResult parseOrder(OpAsmParser &parser, DenseI64ArrayAttr &order) {
+  if (failed(parser.parseOptionalLSquare()))
+    return std::nullopt;
+  SmallVector<int64_t> dims;
+  if (parser.parseCommaSeparatedList([&] { return parser.parseInteger(dims.emplace_back()); }) || parser.parseRSquare())
+    return failure();
+  order = parser.getBuilder().getDenseI64ArrayAttr(dims);
+  return success();
+}
+
+static void printOrder(OpAsmPrinter &printer, Operation *, DenseI64ArrayAttr order) { printer << '[' << order.asArrayRef() << ']'; }
 
 #define GET_OP_CLASSES
 #include "dialects/Tile/TileOps.cpp.inc"
@@ -218,21 +232,75 @@ LogicalResult ToSharedOp::verify() {
   return success();
 }
 
+SmallVector<int64_t> TransOp::permutation() {
+  if (std::optional<ArrayRef<int64_t>> order = getOrder())
+    return SmallVector<int64_t>(*order);
+  auto order = llvm::to_vector(llvm::seq<int64_t>(0, tensorOf(getSource()).getRank()));
+  if (order.size() >= 2)
+    std::swap(order[order.size() - 2], order.back());
+  return order;
+}
+
 LogicalResult TransOp::verify() {
   RankedTensorType source = tensorOf(getSource()), result = tensorOf(getResult());
-  if (source.getRank() != 2)
-    return emitOpError("source rank: expected 2, found ") << source.getRank();
-  SmallVector<int64_t> expected(llvm::reverse(source.getShape()));
+  if (source.getRank() < 2)
+    return emitOpError("source rank: expected 2 or more, found ") << source.getRank();
+  SmallVector<int64_t> order = permutation(), expected;
+  if (!isPermutationVector(order) || static_cast<int64_t>(order.size()) != source.getRank())
+    return emitOpError("order: expected a permutation of 0 to ")
+           << source.getRank() - 1 << ", found [" << order << "]";
+  if (llvm::is_sorted(order))
+    return emitOpError("order: expected another one than that of the source, found [") << order << "]";
+  for (int64_t dim : order)
+    expected.push_back(source.getDimSize(dim));
   if (result != RankedTensorType::get(expected, source.getElementType()))
     return emitOpError("result: expected ")
            << RankedTensorType::get(expected, source.getElementType()) << ", found " << result;
   return success();
 }
 
-OpFoldResult TransOp::fold(FoldAdaptor) {
-  if (auto inner = getSource().getDefiningOp<TransOp>())
+OpFoldResult TransOp::fold(FoldAdaptor adaptor) {
+  if (auto splat = dyn_cast_if_present<SplatElementsAttr>(adaptor.getSource()))
+    return splat.resizeSplat(cast<ShapedType>(getType()));
+  auto inner = getSource().getDefiningOp<TransOp>();
+  if (!inner)
+    return {};
+  SmallVector<int64_t> first = inner.permutation(), order;
+  for (int64_t dim : permutation())
+    order.push_back(first[dim]);
+  if (llvm::is_sorted(order))
     return inner.getSource();
-  return {};
+  getSourceMutable().assign(inner.getSource());
+  setOrderAttr(DenseI64ArrayAttr::get(getContext(), order));
+  return getResult();
+}
+
+LogicalResult TakeOp::verify() {
+  RankedTensorType source = tensorOf(getSource()), indices = tensorOf(getIndices());
+  int64_t rank = source.getRank(), dim = getDim();
+  if (dim < 0 || dim >= rank)
+    return emitOpError("dim: expected 0 to ") << rank - 1 << ", found " << dim;
+  if (!indices.getElementType().isInteger(32))
+    return emitOpError("indices: expected i32 elements, found ") << indices;
+  SmallVector<int64_t> expected(source.getShape());
+  if (indices.getRank() == rank)
+    expected[dim] = indices.getDimSize(dim);
+  if (indices.getShape() != ArrayRef<int64_t>(expected))
+    return emitOpError("indices: expected the extents of ")
+           << shapeText(source.getShape()) << " but along dimension " << dim << ", found " << shapeText(indices.getShape());
+  auto wanted = RankedTensorType::get(expected, source.getElementType());
+  if (getType() != wanted)
+    return emitOpError("result: expected ") << wanted << ", found " << getType();
+  return success();
+}
+
+LogicalResult HistogramOp::verify() {
+  RankedTensorType source = tensorOf(getSource()), result = tensorOf(getResult());
+  if (!source.getElementType().isInteger(32))
+    return emitOpError("source: expected i32 elements, found ") << source;
+  if (result.getRank() != 1 || !result.getElementType().isInteger(32))
+    return emitOpError("result: expected one dimension of i32, found ") << result;
+  return success();
 }
 
 LogicalResult ReduceOp::verify() {

@@ -236,17 +236,63 @@ def Tile_ToSharedOp : Tile_Op<"to_shared", [Pure, AllTypesMatch<["source", "resu
 }
 
 def Tile_TransOp : Tile_Op<"trans", [Pure]> {
-  let summary = "The transposed tile";
+  let summary = "The tile with its dimensions in another order";
   let description = [{
+    Dimension i of the result is dimension order[i] of the source; without an order the last two dimensions are swapped. The order is
+    another one than that of the source.
+
     ```mlir
     %t = tile.trans %x : tensor<128x64xbf16> -> tensor<64x128xbf16>
+    %p = tile.trans %y [2, 0, 1] : tensor<4x16x8xf32> -> tensor<8x4x16xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$source, OptionalAttr<DenseI64ArrayAttr>:$order);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$source (custom<Order>($order)^)? attr-dict `:` type($source) `->` type($result)";
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$source), [{
+    build($_builder, $_state, result, source, ::mlir::DenseI64ArrayAttr());
+  }]>];
+  let extraClassDeclaration = [{
+    /// The order of the dimensions, written or not.
+    ::llvm::SmallVector<int64_t> permutation();
+    /// Whether this is a transposed matrix, as products see their operands.
+    bool isMatrix() { return ::llvm::cast<::mlir::RankedTensorType>(getType()).getRank() == 2; }
+  }];
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Tile_TakeOp : Tile_Op<"take", [Pure]> {
+  let summary = "Elements of a tile at computed places along one dimension";
+  let description = [{
+    Triton's gather. For `dim` 1 of two: result[i, j] = source[i, indices[i, j]]. Indices are i32, and lie inside. Source and indices
+    agree in all other dimensions, and the result has the shape of the indices.
+
+    ```mlir
+    %r = tile.take %x[%at] dim(1) : tensor<64x128xf32>, tensor<64x16xi32> -> tensor<64x16xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$source, AnyRankedTensor:$indices, I64Attr:$dim);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $source `[` $indices `]` `dim` `(` $dim `)` attr-dict `:` type($source) `,` type($indices) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_HistogramOp : Tile_Op<"histogram", [Pure]> {
+  let summary = "How often each number is in a tile";
+  let description = [{
+    Element b of the result counts the elements of the source (i32) that are b; numbers that the result has no element for are not counted.
+
+    ```mlir
+    %h = tile.histogram %x : tensor<1024xi32> -> tensor<256xi32>
     ```
   }];
   let arguments = (ins AnyRankedTensor:$source);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
   let hasVerifier = 1;
-  let hasFolder = 1;
 }
 
 def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {

@@ -273,6 +273,12 @@ Expected<int64_t> tileloom::scratchBytes(Operation *op) {
       return 0;
     return reshape.getType().getNumElements() * scratchBits(reshape.getType().getElementType()) / 8;
   }
+  if (auto take = dyn_cast<nv::TakeOp>(op)) {
+    auto source = take.getSource().getType();
+    return source.getNumElements() * scratchBits(source.getElementType()) / 8;
+  }
+  if (auto histogram = dyn_cast<nv::HistogramOp>(op))
+    return histogram.getType().getNumElements() * 4;
   if (auto atomic = dyn_cast<nv::GlobalAtomicOp>(op))
     return atomicScratch(atomic);
   return 0;
@@ -280,7 +286,7 @@ Expected<int64_t> tileloom::scratchBytes(Operation *op) {
 
 bool tileloom::takesScratch(Operation *op) {
   return isa<nv::ReduceOp, nv::ScanOp, nv::ConvertLayoutOp, nv::TransOp, nv::ReshapeOp,
-             nv::GlobalAtomicOp>(op);
+             nv::TakeOp, nv::HistogramOp, nv::GlobalAtomicOp>(op);
 }
 
 bool tileloom::exchangesTile(Operation *op) {
@@ -296,6 +302,10 @@ MutableOperandRange tileloom::scratchOperand(Operation *op) {
     return convert.getScratchMutable();
   if (auto trans = dyn_cast<nv::TransOp>(op))
     return trans.getScratchMutable();
+  if (auto take = dyn_cast<nv::TakeOp>(op))
+    return take.getScratchMutable();
+  if (auto histogram = dyn_cast<nv::HistogramOp>(op))
+    return histogram.getScratchMutable();
   if (auto atomic = dyn_cast<nv::GlobalAtomicOp>(op))
     return atomic.getScratchMutable();
   return cast<nv::ReshapeOp>(op).getScratchMutable();

@@ -123,7 +123,8 @@ bool isKnown(Operation *op) {
     return !isa<warp::WarpDialect>(op->getDialect()) || isa<warp::RoleOp>(op);
   // A view is of scratch memory here: what reads buffers is not in the list.
   return isa<nv::ViewOp, nv::IndexOp, nv::SplatOp, nv::BroadcastOp, nv::ReduceOp, nv::ScanOp,
-             nv::ConvertLayoutOp, nv::TransOp, nv::ReshapeOp, nv::GlobalLoadOp, nv::GlobalStoreOp,
+             nv::ConvertLayoutOp, nv::TransOp, nv::ReshapeOp, nv::TakeOp, nv::HistogramOp,
+             nv::GlobalLoadOp, nv::GlobalStoreOp,
              nv::GlobalReduceOp, nv::AtomicAddOp, nv::ProgramIdOp, nv::NumProgramsOp>(op);
 }
 

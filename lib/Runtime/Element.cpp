@@ -55,6 +55,8 @@ bool isSigned(Element element) {
 bool isCompatible(uint32_t found, Element needed) {
   if (found == static_cast<uint32_t>(needed))
     return true;
+  if (found == TILELOOM_I1 && needed == TILELOOM_I8) // a bool is a byte in memory
+    return true;
   return found < std::size(table) && table[needed].kind == Class::Signless &&
          table[found].kind == Class::Unsigned && table[found].bits == table[needed].bits &&
          needed != TILELOOM_I1;

@@ -364,7 +364,7 @@ private:
       double count = std::max(elements(op->getResult(0).getType()),
                               op->getNumOperands() ? elements(op->getOperand(0).getType()) : 0);
       bool moves = isa<tile::BroadcastOp, tile::ExpandDimsOp, tile::SplatOp, tile::TransOp,
-                       tile::ReshapeOp, tile::IotaOp, nv::ConcatOp, nv::ExtractOp, arith::ConstantOp>(op);
+                       tile::TakeOp, tile::ReshapeOp, tile::IotaOp, nv::ConcatOp, nv::ExtractOp, arith::ConstantOp>(op);
       bool masks = isa<arith::SelectOp, arith::CmpIOp, arith::AndIOp, arith::OrIOp>(op);
       cost.other += moves || masks ? 0
                                    : count / (isSpecial(op)             ? specialLanes

@@ -49,8 +49,10 @@ std::string refusedRegisters(func::FuncOp kernel, const Machine &machine, int64_
   });
   // What a sum meets after its loop is in registers beside it.
   kernel.walk([&](tile::LoadOp load) {
-    bool operand = llvm::any_of(
-        load->getUsers(), [](Operation *user) { return isa<tile::DotOp, tile::TransOp>(user); });
+    bool operand = llvm::any_of(load->getUsers(), [](Operation *user) {
+      auto trans = dyn_cast<tile::TransOp>(user);
+      return isa<tile::DotOp>(user) || (trans && trans.isMatrix());
+    });
     if (!isStreamed(load) && !operand)
       held += rows(load.getType().getDimSize(0)) * bytesOf(load.getType()) /
               load.getType().getDimSize(0) / 4 / 128;

@@ -54,6 +54,7 @@ struct ConvertTilesPass : tileloom::emit::impl::ConvertTilesBase<ConvertTilesPas
     populateCpAsyncPatterns(converter, patterns);
     populateMemoryPatterns(converter, patterns);
     populateTransposePatterns(converter, patterns);
+    populateIndexedPatterns(converter, patterns);
     populateGlobalPatterns(converter, patterns);
     populateAsyncPatterns(converter, patterns);
     populateAtomicPatterns(converter, patterns);

@@ -78,6 +78,11 @@ public:
         rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{*converted});
         return success();
       }
+    if (auto cast = dyn_cast<arith::BitcastOp>(op)) // 8-bit floats are bytes in registers already
+      if (scalarType(getElementTypeOrSelf(cast.getIn().getType())) == scalarType(result.getElementType())) {
+        rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{operands[0]});
+        return success();
+      }
     bool alike = true;
     for (Value operand : op->getOperands())
       if (auto type = dyn_cast<RankedTensorType>(operand.getType()))

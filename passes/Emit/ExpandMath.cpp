@@ -2,7 +2,8 @@
 //
 // In: math operations and divisions on scalars. Out: the hardware's approximations (PTX ISA 9.7.3:
 // ex2 2 ulp, lg2, rcp 1 ulp, rsqrt; sin and cos to 2^-20.5 in absolute terms between -pi and pi),
-// subnormals flushed, and polynomials for what the hardware lacks (tanh is the hardware's only with `afn`).
+// subnormals flushed, and polynomials for what the hardware lacks (tanh is the hardware's only with `afn`,
+// and without it a square root is rounded correctly).
 //
 // `afn` quotients are within 2 ulp for all operands, as div.full (PTX ISA 9.7.3). Those that share
 // a denominator take its reciprocal once and two multiplications each; div.full takes three.
@@ -89,8 +90,10 @@ Value expand(Operation *op, OpBuilder &builder) {
     return math.mul(math.call("llvm.nvvm.lg2.approx.ftz.f", in), 0.30102999566f);
   if (isa<math::RsqrtOp>(op))
     return math.call("llvm.nvvm.rsqrt.approx.ftz.f", in);
-  if (isa<math::SqrtOp>(op))
-    return math.call("llvm.nvvm.sqrt.approx.ftz.f", in);
+  if (auto root = dyn_cast<math::SqrtOp>(op)) {
+    bool approximate = bitEnumContainsAll(root.getFastmath(), arith::FastMathFlags::afn);
+    return math.call(approximate ? "llvm.nvvm.sqrt.approx.ftz.f" : "llvm.nvvm.sqrt.rn.f", in);
+  }
   if (isa<math::SinOp>(op))
     return math.instruction("sin.approx.ftz.f32", math.reduceToPi(in[0]));
   if (isa<math::CosOp>(op))

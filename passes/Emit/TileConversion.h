@@ -197,6 +197,7 @@ void populateReducePatterns(TileTypeConverter &converter, mlir::RewritePatternSe
 void populatePartialPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateScanPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateExchangePatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
+void populateIndexedPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateMmaPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateCpAsyncPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateMemoryPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);

@@ -210,6 +210,13 @@ void LayoutFlow::propagateThrough(Operation *op, Attribute layout, unsigned inde
     else if (index == 2)
       assign(mma.getResult(), layout);
   }
+  // What is taken lies as the indices do; the source is read from memory.
+  if (auto take = dyn_cast<nv::TakeOp>(op)) {
+    if (!forward)
+      assign(take.getIndices(), layout);
+    else if (index == 1)
+      assign(take.getResult(), layout);
+  }
   if (auto trans = dyn_cast<nv::TransOp>(op))
     to(transposedLayout(layout, trans.getOrder(), !forward));
   if (auto wgmma = dyn_cast<nv::WgmmaOp>(op); wgmma && !forward && wgmma.getC())

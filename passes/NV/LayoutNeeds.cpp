@@ -66,6 +66,8 @@ Attribute tileloom::nv::neededLayout(OpOperand &use) {
                                  user->getParentOfType<warp::RoleOp>().getWarps());
   if (isa<nv::GlobalLoadOp, nv::GlobalAtomicOp, nv::ScanOp>(user))
     return layoutOf(user->getResult(0));
+  if (auto take = dyn_cast<nv::TakeOp>(user))
+    return index == 1 ? layoutOf(take.getResult()) : Attribute();
   if (auto store = dyn_cast<nv::GlobalStoreOp>(user))
     return layoutOf(store.getValue());
   if (auto reduce = dyn_cast<nv::GlobalReduceOp>(user))

@@ -160,7 +160,25 @@ struct LowerTrans : OpRewritePattern<TransOp> {
 
   LogicalResult matchAndRewrite(TransOp op, PatternRewriter &rewriter) const override {
     rewriter.replaceOpWithNewOp<nv::TransOp>(op, op.getType(), op.getSource(),
-                                             rewriter.getDenseI64ArrayAttr({1, 0}), Value());
+                                             rewriter.getDenseI64ArrayAttr(op.permutation()), Value());
+    return success();
+  }
+};
+
+struct LowerTake : OpRewritePattern<TakeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(TakeOp op, PatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<nv::TakeOp>(op, op.getType(), op.getSource(), op.getIndices(), op.getDim(), Value());
+    return success();
+  }
+};
+
+struct LowerHistogram : OpRewritePattern<HistogramOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(HistogramOp op, PatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<nv::HistogramOp>(op, op.getType(), op.getSource(), Value());
     return success();
   }
 };
@@ -241,8 +259,8 @@ struct LowerNumPrograms : OpRewritePattern<NumProgramsOp> {
 struct LowerToNV : tileloom::tile::impl::TileLowerToNVBase<LowerToNV> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<LowerGather, LowerScatter, LowerAtomic, LowerLastArrival, LowerTrans, LowerReshape, LowerExpandDims, LowerBroadcast,
-                 LowerScan, LowerProgramId, LowerNumPrograms>(&getContext());
+    patterns.add<LowerGather, LowerScatter, LowerAtomic, LowerLastArrival, LowerTrans, LowerTake, LowerHistogram, LowerReshape, LowerExpandDims,
+                 LowerBroadcast, LowerScan, LowerProgramId, LowerNumPrograms>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       return signalPassFailure();
     getOperation()->walk([&](Operation *op) {

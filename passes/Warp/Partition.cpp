@@ -100,7 +100,7 @@ LogicalResult partition(func::FuncOp function, const schedule::Machine &machine)
       op->setAttr(warp::inAttrName, name(loadRole));
     else if (isa<tile::DotOp>(op))
       op->setAttr(warp::inAttrName, name(!roles ? mainRole : machine.tensorMemory ? mmaRole : mathRole));
-    else if (isa<tile::StoreOp, tile::StoreReduceOp, tile::ScatterOp, tile::AtomicOp, tile::LastArrivalOp, nv::StorePartialOp>(op))
+    else if (isa<tile::StoreOp, tile::StoreReduceOp, tile::ScatterOp, tile::AtomicOp, tile::LastArrivalOp, nv::StorePartialOp, nv::NamedBarrierOp>(op))
       op->setAttr(warp::inAttrName, name(roles ? mathRole : mainRole));
   });
   return success();

@@ -146,7 +146,7 @@ Exchanges exchangesOf(func::FuncOp function) {
   auto rearranged = [&](Operation *op, RankedTensorType type) {
     if (isa<tile::TransOp>(op) && !tensorMemory && schedule::isTransposed(op->getResult(0)) && onlyStored(op->getResult(0)))
       return false; // the sums' places under other names
-    if (isa<tile::ReshapeOp, tile::TransOp, tile::ScanOp>(op))
+    if (isa<tile::ReshapeOp, tile::TransOp, tile::ScanOp, tile::TakeOp>(op))
       return true;
     if (tensorMemory)
       return isa<tile::ScatterOp, tile::AtomicOp>(op);
@@ -168,7 +168,9 @@ Exchanges exchangesOf(func::FuncOp function) {
         }
       auto type = op->getNumOperands() ? dyn_cast<RankedTensorType>(op->getOperand(0).getType())
                                        : RankedTensorType();
-      if (!type || type.getRank() < 2 || !rearranged(op, type))
+      if (isa<tile::HistogramOp>(op))
+        type = cast<RankedTensorType>(op->getResult(0).getType());
+      else if (!type || (type.getRank() < 2 && !isa<tile::TakeOp>(op)) || !rearranged(op, type))
         return;
       exchanges.ops.push_back(op);
       largest = std::max(largest, type.getNumElements() *

@@ -47,6 +47,7 @@ public:
       if (!arrival->hasAttr(tile::byRowsAttrName))
         refuse(arrival, "it is the arrival of all warps of the program");
     });
+    role.walk([&](nv::NamedBarrierOp barrier) { refuse(barrier, "all warps of the program meet there"); });
     // Every replica writes its rows of a result that has nothing to do with the products.
     role.walk([&](Operation *op) {
       if (!isa<StoreOp, tile::ScatterOp, tile::AtomicOp, nv::GlobalStoreOp>(op) || refused ||
@@ -149,6 +150,10 @@ private:
       together = {extract.getSource(), extract.getResult()};
     } else if (auto sum = dyn_cast<nv::SumPartialsOp>(op)) {
       together = {sum.getLike(), sum.getResult()};
+    } else if (auto take = dyn_cast<tile::TakeOp>(op)) {
+      if (dim == static_cast<int64_t>(take.getDim()))
+        return refuse(op, "elements taken along the rows cross replicas");
+      together = {take.getSource(), take.getIndices(), take.getResult()};
     } else if (OpTrait::hasElementwiseMappableTraits(op) ||
                isa<nv::WgmmaWaitOp, nv::ConcatOp, nv::GlobalLoadOp, nv::GlobalStoreOp,
                    nv::LocalLoadOp, tile::GatherOp, tile::ScatterOp, tile::AtomicOp>(op)) {
@@ -204,7 +209,8 @@ private:
       if (value == source || cast<RankedTensorType>(source.getType()).getDimSize(dim) != 1)
         set(value == source ? result : source, dim, op);
     } else { // transposed
-      set(value == source ? result : source, 1 - dim, op);
+      SmallVector<int64_t> order = cast<tile::TransOp>(op).permutation();
+      set(value == source ? result : source, value == source ? llvm::find(order, dim) - order.begin() : order[dim], op);
     }
   }
 

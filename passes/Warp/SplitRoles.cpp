@@ -279,7 +279,7 @@ bool onlyTransposes(RoleOp role) {
   WalkResult result = role.walk([](Operation *op) {
     if (auto trans = dyn_cast<tile::TransOp>(op)) {
       auto type = trans.getType();
-      bool whole = type.getElementTypeBitWidth() == 8 && type.getDimSize(1) % 32 == 0 && type.getDimSize(0) % 16 == 0;
+      bool whole = trans.isMatrix() && type.getElementTypeBitWidth() == 8 && type.getDimSize(1) % 32 == 0 && type.getDimSize(0) % 16 == 0;
       return whole && trans.getSource().getDefiningOp<nv::LocalLoadOp>() ? WalkResult::advance() : WalkResult::interrupt();
     }
     bool computes = llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>) && !isa<nv::LocalLoadOp>(op);

@@ -9,7 +9,8 @@ import pytest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "python"))
 
-MODULES = ("atomics", "cases", "division", "kernels", "products", "random", "readers", "rearrange", "scaled", "semantics", "trees", "triton")
+MODULES = ("atomics", "cases", "counters", "division", "indexed", "kernels", "permute", "products", "random", "readers", "rearrange", "scaled", "semantics", "trees",
+           "triton", "types")
 WITHOUT_LAUNCH = {"tile", "refused", "program", "text"}  # what tests of texts and refusals call
 
 pytest.register_assert_rewrite(*(f"test_lang_{module}" for module in MODULES))

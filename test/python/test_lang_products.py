@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import tileloom as tl
+from dsl import refused
 from test_lang_triton import matmul
 
 TARGETS = ["sm_90a", "sm_100a"]
@@ -232,3 +233,41 @@ def test_in_place(target, first, m):
     in_place(x, w, turns, m, FIRST=first, BM=64, target=target)
     assert close(x, wanted.astype(np.float64))
     assert turns[0] == 2 * -(-m // 64)
+
+
+@tl.jit
+def batches(a, b, c, out, B: tl.constexpr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, ADDED: tl.constexpr):
+    """out = c + a b for each entry of a batch."""
+    i, m, n, k = tl.arange(0, B)[:, None, None], tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
+    left = tl.load(a + (i * M + m[None, :, None]) * K + k[None, None, :])
+    right = tl.load(b + (i * K + k[None, :, None]) * N + n[None, None, :])
+    at = (i * M + m[None, :, None]) * N + n[None, None, :]
+    if ADDED:
+        tl.store(out + at, tl.dot(left, right, tl.load(c + at)))
+    else:
+        tl.store(out + at, tl.dot(left, right))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "int8", "float8_e4m3fn"])
+@pytest.mark.parametrize("shape", [(2, 16, 16, 32), (4, 32, 16, 64), (1, 64, 32, 32)])
+def test_batches(target, dtype, shape):
+    b, m, n, k = shape
+    rng = np.random.default_rng(m)
+    kind = getattr(ml_dtypes, dtype, None) or np.dtype(dtype)
+    integers = dtype == "int8"
+    x, y = ((rng.integers(-9, 9, s) if integers else rng.standard_normal(s)).astype(kind) for s in ((b, m, k), (b, k, n)))
+    c = (rng.integers(-99, 99, (b, m, n)) if integers else rng.standard_normal((b, m, n))).astype(np.int32 if integers else np.float32)
+    for added in (False, True):
+        out = np.full((b, m, n), -1, c.dtype) if integers else np.full((b, m, n), np.nan, np.float32)
+        batches[(1,)](x, y, c, out, B=b, M=m, N=n, K=k, ADDED=added, target=target)
+        assert close(out, x.astype(np.float64) @ y.astype(np.float64) + added * c)
+
+
+def test_refused_batches():
+    @tl.jit
+    def entries(x, out):
+        a = tl.load(x + tl.arange(0, 1024).reshape(2, 16, 32))
+        tl.store(out, tl.dot(a, tl.load(x + tl.arange(0, 2048).reshape(4, 32, 16))))
+    message = "tl.dot: the operands are float32[2, 16, 32] and float32[4, 32, 16]; needed [B, M, K] and [B, K, N]"
+    refused(entries, message, "tl.dot", {"x": "*f32", "out": "*f32"})

@@ -34,7 +34,7 @@ def arithmetic(x: tl.view, y: tl.view, out: tl.view, CASE: tl.constexpr):
         elif CASE == "columns":
             r = a - tl.max(a, 0)[None, :] + tl.min(b, 0)[None, :]
         elif CASE == "softmax":
-            r = tl.softmax(a)
+            r = tl.softmax(a, 1)
         elif CASE == "index":
             r = a + tl.arange(0, 64)[:, None] * 2 + (tl.arange(0, 64) % 3)[None, :]
         elif CASE == "distance":

@@ -46,6 +46,7 @@ def reduced(x, out, places, moments, mask, M: tl.constexpr, N: tl.constexpr):
     tl.store(moments + 1, m2 / count)
     tl.store(mask + tl.arange(0, N), tl.reduce((value * 8).to(tl.int32), 0, bits_or))
     tl.store(mask + N, tl.xor_sum((value * 8).to(tl.int32)))
+    tl.store(mask + N + 1, tl.reduce_or((value * 8).to(tl.int32), None))
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -54,12 +55,13 @@ def test_reductions(target, m, n):
     rng = np.random.default_rng(m)
     x = rng.integers(-50, 50, (m, n)).astype(np.float32)
     out, places, moments = np.full(m, np.nan, np.float32), np.full(m, -1, np.int32), np.full(2, np.nan, np.float32)
-    mask = np.full(n + 1, 7, np.int32)
+    mask = np.full(n + 2, 7, np.int32)
     reduced[(1,)](x, out, places, moments, mask, M=m, N=n, target=target)
     assert (out == x.max(1)).all() and (places == x.argmax(1)).all()
     assert np.allclose(moments, (x.astype(np.float64).mean(), x.astype(np.float64).var()), rtol=1e-5, atol=1e-4)
     integers = (x * 8).astype(np.int32)
     assert (mask[:n] == np.bitwise_or.reduce(integers, 0)).all() and mask[n] == np.bitwise_xor.reduce(integers, None)
+    assert mask[n + 1] == np.bitwise_or.reduce(integers, None)
 
 
 @tl.jit
@@ -112,6 +114,49 @@ def test_orders(target, m, n, k, dtype):
     assert (both == np.concatenate([x[0], x[0] * 2])).all()
 
 
+@tl.jit
+def merged(x, up, down, N: tl.constexpr):
+    at = tl.arange(0, N)
+    tl.store(up + at, tl.bitonic_merge(tl.load(x + at)))
+    tl.store(down + at, tl.bitonic_merge(tl.load(x + at), descending=True))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("n", [1, 2, 64])
+def test_merge(target, n):
+    x = np.random.default_rng(n).integers(-99, 99, n).astype(np.int32)
+    x = np.concatenate([np.sort(x[:n // 2]), np.sort(x[n // 2:])[::-1]])
+    up, down = np.zeros(n, np.int32), np.zeros(n, np.int32)
+    merged[(1,)](x, up, down, N=n, target=target)
+    assert (up == np.sort(x)).all() and (down == np.sort(x)[::-1]).all()
+
+
+@tl.jit
+def along(x, up, low, turned, first, second, A: tl.constexpr, B: tl.constexpr, C: tl.constexpr, K: tl.constexpr):
+    """Everything along the second of three dimensions."""
+    i, j, k = tl.arange(0, A)[:, None, None], tl.arange(0, B)[None, :, None], tl.arange(0, C)[None, None, :]
+    at = (i * B + j) * C + k
+    value = tl.load(x + at)
+    tl.store(up + at, tl.sort(value, 1))
+    tl.store(low + (i * K + tl.arange(0, K)[None, :, None]) * C + k, tl.topk(value, K, 1, descending=False))
+    tl.store(turned + at, tl.flip(value, -2))
+    tl.store(first + (tl.arange(0, 2 * A)[:, None, None] * B + j) * C + k, tl.cat(value, value + 1))
+    tl.store(second + (i * 2 * B + tl.arange(0, 2 * B)[None, :, None]) * C + k, tl.cat(value, value + 1, dim=1))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("shape, k", [((2, 8, 4), 2), ((1, 16, 8), 16), ((4, 4, 16), 1)])
+@pytest.mark.parametrize("dtype", ["float32", "int8"])
+def test_other_dimensions(target, shape, k, dtype):
+    a, b, c = shape
+    x = np.random.default_rng(b).integers(-50, 50, shape).astype(dtype)
+    up, turned, low, first, second = (np.full(s, 77, dtype) for s in (shape, shape, (a, k, c), (2 * a, b, c), (a, 2 * b, c)))
+    along[(1,)](x, up, low, turned, first, second, A=a, B=b, C=c, K=k, target=target)
+    wanted = np.sort(x, 1)
+    assert (up == wanted).all() and (low == wanted[:, :k]).all() and (turned == x[:, ::-1]).all()
+    assert (first == np.concatenate([x, x + 1])).all() and (second == np.concatenate([x, x + 1], 1)).all()
+
+
 # Errors -----------------------------------------------------------------------------------------
 
 @tl.jit
@@ -131,11 +176,6 @@ def of_24(x):
 
 
 @tl.jit
-def first_rows(x):
-    tl.sort(tl.load(x + tl.arange(0, 16))[:, None], 0)
-
-
-@tl.jit
 def no_function(x):
     tl.associative_scan(tl.load(x + tl.arange(0, 16)), 0, max)
 
@@ -145,10 +185,15 @@ def three_of_them(x):
     tl.topk(tl.load(x + tl.arange(0, 16)), 3)
 
 
+@tl.jit
+def unlike(x):
+    tl.cat(tl.load(x + tl.arange(0, 16)), tl.arange(0, 16))
+
+
 def test_refused():
     where = {"x": "*f32"}
     refused(half_given, "tl.reduce: combine_fn 'one_of_two' gives float32[8]; needed float32[8], float32[8], as it takes", "tl.reduce(", where)
     refused(of_24, "tl.sort: extent 0 of float32[24] is 24; needed a power of two", "tl.sort(", where)
-    refused(first_rows, "tl.sort: dim 0 of float32[16, 1]; needed the last one: transpose before", "tl.sort(", where)
+    refused(unlike, "tl.cat of float32[16] and int32[16]; needed two tiles of one type and shape", "tl.cat(", where)
     refused(no_function, "tl.associative_scan: combine_fn is ", "tl.associative_scan(", where)
     refused(three_of_them, "tl.topk: k is 3; needed a power of two, at most 16", "tl.topk(", where)

@@ -7,6 +7,7 @@ from ..frontend.context import builder
 from ..frontend.errors import ProgramError
 from . import dtypes
 from .reductions import _numbers, _reduce, _scan
+from .semantic import cast
 from .trees import tree_reduce, tree_scan
 from .values import describe, tensor
 
@@ -84,10 +85,11 @@ def associative_scan(input, axis, combine_fn, reverse=False):
                   lambda tiles, combine: tree_scan(tiles, axis, combine, reverse, name))
 
 
-def cumprod(input, axis=0, reverse=False):
+def cumprod(input, axis=0, reverse=False, dtype=None):
     """Running products along `axis`."""
     x = _numbers(input, "tl.cumprod")
-    if x.dtype.is_bool() or (x.dtype.is_int() and x.dtype.bits < 32):
-        from .semantic import cast
+    if dtype is not None:
+        x = cast(x, dtype)
+    elif x.dtype.is_bool() or (x.dtype.is_int() and x.dtype.bits < 32):
         x = cast(x, dtypes.int32)
     return _scan("mul", x, axis, reverse, "tl.cumprod")

@@ -8,9 +8,9 @@ from ..frontend.errors import ProgramError
 from . import dtypes
 from .values import constexpr, describe, tensor
 
-_INFINITY = {"f16": "0x7C00", "bf16": "0x7F80", "f32": "0x7F800000", "f64": "0x7FF0000000000000"}
-_MINUS_INFINITY = {"f16": "0xFC00", "bf16": "0xFF80", "f32": "0xFF800000", "f64": "0xFFF0000000000000"}
-_NAN = {"f16": "0x7E00", "bf16": "0x7FC0", "f32": "0x7FC00000", "f64": "0x7FF8000000000000"}
+_INFINITY = {"f8E5M2": "0x7C", "f16": "0x7C00", "bf16": "0x7F80", "f32": "0x7F800000", "f64": "0x7FF0000000000000"}
+_MINUS_INFINITY = {"f8E5M2": "0xFC", "f16": "0xFC00", "bf16": "0xFF80", "f32": "0xFF800000", "f64": "0xFFF0000000000000"}
+_NAN = {"f8E4M3FN": "0x7F", "f8E5M2": "0x7E", "f16": "0x7E00", "bf16": "0x7FC0", "f32": "0x7FC00000", "f64": "0x7FF8000000000000"}
 
 
 def is_number(value):

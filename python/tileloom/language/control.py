@@ -8,7 +8,7 @@ class range:
     whether to divide the loop among warps; the compiler decides what is not said."""
 
     def __init__(self, arg1, arg2=None, step=None, *, num_stages=None, warp_specialize=None, loop_unroll_factor=None,
-                 disallow_acc_multi_buffer=False, flatten=False):
+                 disallow_acc_multi_buffer=False, flatten=False, disable_licm=False):
         self.start, self.stop = (0, arg1) if arg2 is None else (arg1, arg2)
         self.step = 1 if step is None else step
         self.num_stages, self.warp_specialize = num_stages, warp_specialize

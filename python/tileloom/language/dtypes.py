@@ -117,7 +117,8 @@ def of_python(value):
         if 0 <= value < 1 << 32:
             return uint32
         return uint64 if value >= 1 << 63 else int64
-    return float32
+    size = abs(value)
+    return float32 if size in (0.0, float("inf")) or value != value or 2.0 ** -126 <= size <= 2.0 ** 128 - 2.0 ** 104 else float64
 
 
 def integer_promotion(a, b):
@@ -128,26 +129,25 @@ def integer_promotion(a, b):
 
 
 def promotion(a, b, division=False):
-    """The type in which an operation on two tensor types is computed (Triton's rules)."""
-    for wide in (float64, float32):
-        if a is wide or b is wide:
-            return wide
-    if a.is_floating() and b.is_floating():
-        if a is b and not a.is_fp8():
-            return float32 if division else a
-        if a.is_fp8() and b.is_fp8():
-            return float16
-        return float16 if not division and float16 in (a, b) and bfloat16 not in (a, b) else float32
-    if a.is_floating() or b.is_floating():
-        floating = a if a.is_floating() else b
-        return float32 if division or floating.is_fp8() else floating
-    return integer_promotion(a, b)
+    """The type in which an operation on two tensor types is computed (Triton's rule); None if they have none in common."""
+    floats = a.is_floating() or b.is_floating()
+    if float64 in (a, b):
+        return float64
+    if float32 in (a, b) or (division and floats):
+        return float32
+    if float16 in (a, b):
+        return float16
+    if bfloat16 in (a, b):
+        return bfloat16 if a is b else float32
+    if a.is_fp8() and b.is_fp8():
+        return a if a is b else float16
+    return None if floats else integer_promotion(a, b)
 
 
-def weak_promotion(tensor, value):
+_KINDS = {"bool": 0, "int": 1, "uint": 1, "float": 2}
+
+
+def weak_promotion(tensor, value, division=False):
     """The type in which a tensor type meets a Python number: the tensor's, unless the number is of a wider kind."""
-    if isinstance(value, float):
-        return tensor if tensor.is_floating() else float32
-    if isinstance(value, bool) or not tensor.is_bool():
-        return tensor
-    return of_python(value)
+    own = of_python(value)
+    return promotion(tensor, tensor if _KINDS[own.kind] <= _KINDS[tensor.kind] else own, division)

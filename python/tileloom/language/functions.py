@@ -23,7 +23,6 @@ exp = _function("exp", "math.exp", _math.exp)
 exp2 = _function("exp2", "math.exp2", lambda x: 2.0 ** x)
 log = _function("log", "math.log", _math.log)
 log2 = _function("log2", "math.log2", _math.log2)
-sqrt = _function("sqrt", "math.sqrt", _math.sqrt)
 rsqrt = _function("rsqrt", "math.rsqrt", lambda x: 1.0 / _math.sqrt(x))
 sin = _function("sin", "math.sin", _math.sin)
 cos = _function("cos", "math.cos", _math.cos)
@@ -37,6 +36,20 @@ def fast_tanh(x):
     return semantic.unary("math.tanh", x, "tl.fast_tanh", (32,), " fastmath<afn>")
 
 
+def sqrt(x):
+    """The square root of every element: of float32 the hardware's approximation, within 1 ulp; of float64 rounded correctly."""
+    x = semantic.operand(x)
+    if is_number(x):
+        return _math.sqrt(x)
+    return semantic.unary("math.sqrt", x, "tl.sqrt", flags=" fastmath<afn>" if x.dtype is dtypes.float32 else "")
+
+
+def sqrt_rn(x):
+    """The square root of every element, rounded correctly (float32 or float64)."""
+    x = semantic.operand(x)
+    return _math.sqrt(x) if is_number(x) else semantic.unary("math.sqrt", x, "tl.sqrt_rn")
+
+
 erf = _function("erf", "math.erf", _math.erf)
 floor = _function("floor", "math.floor", lambda x: float(_math.floor(x)))
 ceil = _function("ceil", "math.ceil", lambda x: float(_math.ceil(x)))
@@ -47,6 +60,8 @@ def abs(x):
     x = semantic.operand(x)
     if is_number(x):
         return x if x >= 0 else -x
+    if x.dtype.is_fp8():
+        return semantic.cast(abs(semantic.cast(x, dtypes.float32)), x.dtype)
     if x.dtype.is_floating():
         return semantic.unary("math.absf", x, "tl.abs", (16, 32, 64))
     if x.dtype.is_int_unsigned() or x.dtype.is_bool():
@@ -56,18 +71,48 @@ def abs(x):
     return tensor(builder().value(f"math.absi {x.handle} : {tensor_type(x.shape, x.dtype.mlir)}"), x.dtype, x.shape)
 
 
-def maximum(x, y, propagate_nan=False):
+class PropagateNan:
+    """What minimum, maximum and clamp give of a number and a NaN: NONE the number, ALL the NaN."""
+    NONE, ALL = False, True
+
+
+def maximum(x, y, propagate_nan=PropagateNan.NONE):
     """The larger one; of a number and a NaN the number, unless `propagate_nan`."""
     return semantic.minimum_maximum("max", x, y, constant_of(propagate_nan, "propagate_nan", bool))
 
 
-def minimum(x, y, propagate_nan=False):
+def minimum(x, y, propagate_nan=PropagateNan.NONE):
     return semantic.minimum_maximum("min", x, y, constant_of(propagate_nan, "propagate_nan", bool))
 
 
-def clamp(x, min, max):
-    """`x` held between `min` and `max`."""
-    return minimum(maximum(x, min), max)
+def clamp(x, min, max, propagate_nan=PropagateNan.NONE):
+    """`x` held between `min` and `max`. Bounds meet each other first, as in Triton: two Python floats are float32."""
+    x, min, max = (semantic.operand(value) for value in (x, min, max))
+    if not all(map(is_number, (x, min, max))):
+        min, max = semantic.unify(min, max)
+    return minimum(maximum(x, min, propagate_nan), max, propagate_nan)
+
+
+def umulhi(x, y):
+    """The upper half of the product of two integers of 32 or 64 bits, taken as unsigned."""
+    x, y = semantic.unify(semantic.operand(x), semantic.operand(y))
+    if not isinstance(x, tensor) or not x.dtype.is_int() or x.dtype.bits < 32:
+        raise ProgramError(f"tl.umulhi of {describe(x)} and {describe(y)}; needed integers of 32 or 64 bits")
+    both = [semantic.cast(semantic.cast(v, dtypes.uint32 if v.dtype.bits == 32 else dtypes.uint64), dtypes.uint64) for v in (x, y)]
+    return semantic.cast(_upper_half(*both, x.dtype.bits), x.dtype)
+
+
+def _upper_half(x, y, bits):
+    """Of two uint64, which hold numbers of `bits` bits."""
+    add, mul, shr = (lambda a, b, name=name: semantic.binary(name, a, b) for name in ("add", "mul", "shr"))
+    if bits == 32:
+        return shr(mul(x, y), 32)
+    # By halves: each sum of a product of halves and two halves fits in 64 bits.
+    low = lambda value: semantic.cast(semantic.cast(value, dtypes.uint32), dtypes.uint64)
+    x_low, x_high, y_low, y_high = low(x), shr(x, 32), low(y), shr(y, 32)
+    middle = add(mul(x_high, y_low), shr(mul(x_low, y_low), 32))
+    other = add(mul(x_low, y_high), low(middle))
+    return add(add(mul(x_high, y_high), shr(middle, 32)), shr(other, 32))
 
 
 def where(condition, x, y):
@@ -86,9 +131,29 @@ def fma(x, y, z):
     return tensor(builder().value(f"math.fma {x.handle}, {y.handle}, {z.handle} : {type}"), x.dtype, x.shape)
 
 
-def fdiv(x, y):
-    """x / y within 2 ulp, as the operator."""
-    return semantic.binary("div", x, y)
+def fdiv(x, y, ieee_rounding=False, approx=False):
+    """x / y within 2 ulp, as the operator; with `ieee_rounding` rounded correctly. `approx` has no effect."""
+    return semantic.divide_rounded(x, y) if constant_of(ieee_rounding, "tl.fdiv: ieee_rounding", bool) else semantic.binary("div", x, y)
+
+
+def add(x, y, sanitize_overflow=True):
+    """x + y. `sanitize_overflow`, here and below, has no effect: integers wrap."""
+    return semantic.binary("add", x, y)
+
+
+def sub(x, y, sanitize_overflow=True):
+    """x - y."""
+    return semantic.binary("sub", x, y)
+
+
+def mul(x, y, sanitize_overflow=True):
+    """x * y."""
+    return semantic.binary("mul", x, y)
+
+
+def to_tensor(x):
+    """A Python number as a scalar, of the type that it has when it meets no tensor; a tensor as it is."""
+    return semantic.to_tensor(x)
 
 
 def div_rn(x, y):
@@ -142,18 +207,18 @@ def next_power_of_2(n):
     return 1 << (n - 1).bit_length() if n > 0 else 1
 
 
-def multiple_of(x, values):
-    """Promises that x is a multiple of `values`: a hint, kept for scalars."""
-    return _hinted(x, values, "multiple_of")
+def multiple_of(input, values):
+    """Promises that the input is a multiple of `values`: a hint, kept for scalars."""
+    return _hinted(input, values, "multiple_of")
 
 
-def max_contiguous(x, values):
-    """Promises that runs of `values` elements of x are consecutive: a hint."""
-    return _hinted(x, values, "max_contiguous")
+def max_contiguous(input, values):
+    """Promises that runs of `values` elements of the input are consecutive: a hint."""
+    return _hinted(input, values, "max_contiguous")
 
 
-def max_constancy(x, values):
-    return _hinted(x, values, "max_constancy")
+def max_constancy(input, values):
+    return _hinted(input, values, "max_constancy")
 
 
 def _hinted(x, values, name):
@@ -164,18 +229,19 @@ def _hinted(x, values, name):
     return x
 
 
-def assume(condition):
+def assume(cond):
     """Promises that a condition holds."""
-    semantic.operand(condition)
+    semantic.operand(cond)
 
 
-def softmax(x, axis=None):
-    """exp(x - max) / sum along `axis` (by default the last)."""
+def softmax(x, dim=None, *, keep_dims=None, ieee_rounding=False):
+    """exp(x - max) / sum along `dim` (by default the first, as in Triton); with `ieee_rounding` the quotients are rounded correctly.
+    `keep_dims` has no effect."""
     from .reductions import max as _max, sum as _sum
     x = semantic.to_tensor(x)
-    axis = len(x.shape) - 1 if axis is None else axis
-    shifted = exp(semantic.binary("sub", x, _max(x, axis, keep_dims=True)))
-    return semantic.binary("div", shifted, _sum(shifted, axis, keep_dims=True))
+    dim = 0 if dim is None else dim
+    shifted = exp(semantic.binary("sub", x, _max(x, dim, keep_dims=True)))
+    return fdiv(shifted, _sum(shifted, dim, keep_dims=True), ieee_rounding)
 
 
 def program_id(axis=0):
@@ -201,11 +267,15 @@ def _program(name, axis):
 
 def dot(input, other, acc=None, input_precision=None, allow_tf32=None, max_num_imprecise_acc=None, out_dtype=dtypes.float32):
     """The matrix product input [M, K] by other [K, N], added to `acc` [M, N]. int8 accumulates in int32; floats (float32 as tf32) in `out_dtype`,
-    which is float32, or float16 for float16 and 8-bit operands (less exact: each sum is rounded to float16)."""
+    which is float32, or float16 for float16 and 8-bit operands (less exact: each sum is rounded to float16). Of three dimensions the first is
+    the batch: [B, M, K] by [B, K, N], one product after the other."""
     a, b = semantic.to_tensor(input), semantic.to_tensor(other)
+    if len(a.shape) == 3 or len(b.shape) == 3:
+        from .batched import batched_dot
+        return batched_dot(a, b, acc, lambda *matrices: dot(*matrices, input_precision, allow_tf32, max_num_imprecise_acc, out_dtype))
     for name, value in (("the first operand", a), ("the second operand", b)):
         if len(value.shape) != 2:
-            raise ProgramError(f"tl.dot: {name} is {describe(value)}; needed two dimensions")
+            raise ProgramError(f"tl.dot: {name} is {describe(value)}; needed two dimensions, or three")
     if a.shape[1] != b.shape[0]:
         raise ProgramError(f"tl.dot: the operands are {describe(a)} and {describe(b)}; needed as many columns of the first ({a.shape[1]}) as "
                            f"rows of the second ({b.shape[0]})")

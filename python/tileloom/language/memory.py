@@ -94,13 +94,13 @@ def _mask_text(mask):
     return f" mask({mask.handle} : {tensor_type(mask.shape, 'i1')})" if mask is not None else ""
 
 
-def load(value, mask=None, other=None, cache_modifier="", eviction_policy="", volatile=False, boundary_check=(), padding_option=""):
-    """The elements at `value`, a pointer or a tile of pointers. Where `mask` is false nothing is read: the element is `other`, or 0.
+def load(pointer, mask=None, other=None, cache_modifier="", eviction_policy="", volatile=False, boundary_check=(), padding_option=""):
+    """The elements at `pointer`, an address or a tile of addresses. Where `mask` is false nothing is read: the element is `other`, or 0.
     `cache_modifier` and `eviction_policy` are accepted and have no effect."""
     from .views import descriptor
-    if isinstance(value, descriptor):
-        raise ProgramError(f"tl.load of {describe(value)}; needed {value.name}.load([...])")
-    value = _pointer(value, "tl.load")
+    if isinstance(pointer, descriptor):
+        raise ProgramError(f"tl.load of {describe(pointer)}; needed {pointer.name}.load([...])")
+    value = _pointer(pointer, "tl.load")
     mask = _mask(mask, value.shape, "tl.load")
     base, offset, offset_type = _place(value)
     element = value.element
@@ -122,17 +122,22 @@ def _number_type(value, element):
     return element if semantic.is_number(value) and (element.is_floating() or not isinstance(value, float)) else None
 
 
-def store(value, data, mask=None, cache_modifier="", eviction_policy="", boundary_check=()):
-    """Writes `data` to the elements at `value` where `mask` is true; `data` is converted and broadcast."""
+def store(pointer, value, mask=None, cache_modifier="", eviction_policy="", boundary_check=()):
+    """Writes `value` to the elements at `pointer` where `mask` is true; `value` is converted and broadcast."""
     from .views import descriptor
-    if isinstance(value, descriptor):
-        raise ProgramError(f"tl.store to {describe(value)}; needed {value.name}.store([...], value)")
-    value = _pointer(value, "tl.store")
-    data = _data(value, data, "tl.store")
-    mask = _mask(mask, value.shape, "tl.store")
-    base, offset, offset_type = _place(value)
-    type = tensor_type(value.shape, value.element.memory)
+    if isinstance(pointer, descriptor):
+        raise ProgramError(f"tl.store to {describe(pointer)}; needed {pointer.name}.store([...], value)")
+    to = _pointer(pointer, "tl.store")
+    data = _data(to, value, "tl.store")
+    mask = _mask(mask, to.shape, "tl.store")
+    base, offset, offset_type = _place(to)
+    type = tensor_type(to.shape, to.element.memory)
     builder().op(f"tile.scatter {data.handle} to {base}[{offset}]{_mask_text(mask)} : {type}, {offset_type}")
+
+
+def debug_barrier():
+    """The warps that compute wait for each other: what any of them stored or loaded through pointers before comes before what follows."""
+    builder().op("nv.named_barrier")
 
 
 def _data(value, data, name):

@@ -70,12 +70,12 @@ def _extreme(kind, input, axis, return_indices, keep_dims):
     return best, _place_of(kind, x, axis, keep_dims)
 
 
-def max(input, axis=None, return_indices=False, keep_dims=False):
+def max(input, axis=None, return_indices=False, return_indices_tie_break_left=True, keep_dims=False):
     """The largest element along `axis`; of a number and a NaN the number. 16-bit floats give float32."""
     return _extreme("max", input, axis, return_indices, keep_dims)
 
 
-def min(input, axis=None, return_indices=False, keep_dims=False):
+def min(input, axis=None, return_indices=False, return_indices_tie_break_left=True, keep_dims=False):
     return _extreme("min", input, axis, return_indices, keep_dims)
 
 

@@ -4,17 +4,8 @@ from ..frontend.errors import ProgramError
 
 _REASONS = {
     "advance": "block pointers have been replaced by tensor descriptors; needed tl.make_tensor_descriptor, or a tl.view",
-    "debug_barrier": "threads are not visible here; needed an atomic operation, whose order holds for the whole program",
-    "gather": "needed tl.load with the indices as offsets",
-    "histogram": "needed tl.atomic_add to counters in memory",
     "inline_asm_elementwise": "needed the functions of the language; what a tile is made of on the machine is the compiler's choice",
     "make_block_ptr": "block pointers have been replaced by tensor descriptors; needed tl.make_tensor_descriptor, or a tl.view",
-    "rand": "there is no generator of random numbers; needed numbers made on the host and loaded",
-    "randint": "there is no generator of random numbers; needed numbers made on the host and loaded",
-    "randint4x": "there is no generator of random numbers; needed numbers made on the host and loaded",
-    "randn": "there is no generator of random numbers; needed numbers made on the host and loaded",
-    "sqrt_rn": "the square root is the hardware's approximation; needed tl.sqrt",
-    "umulhi": "needed a product in int64, shifted",
 }
 
 

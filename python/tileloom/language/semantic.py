@@ -42,7 +42,7 @@ def cast(value, dtype, bitcast=False):
             raise ProgramError(f"bitcast of {describe(value)} to {dtype}: {source.bits} bits to {dtype.bits}; needed equal widths")
         return tensor(value.handle, dtype, value.shape) if source.mlir == dtype.mlir else _convert(value, dtype, "bitcast")
     if source.is_floating() and dtype.is_floating():
-        if source.bits == dtype.bits:  # through a type that holds both
+        if source.bits == dtype.bits or 8 in (source.bits, dtype.bits) and 64 in (source.bits, dtype.bits):  # through a type that holds both
             return cast(cast(value, float32), dtype)
         return _convert(value, dtype, "extf" if source.bits < dtype.bits else "truncf")
     if source.is_floating():
@@ -126,7 +126,7 @@ def common_shape(*values):
 
 
 def unify(a, b, division=False):
-    """Both operands as tensors of one type and shape."""
+    """Both operands as tensors of one type and shape. division: of / // and %."""
     numbers = [not isinstance(value, tensor) for value in (a, b)]
     if all(numbers):
         dtype = dtypes.promotion(dtypes.of_python(a), dtypes.of_python(b), division)
@@ -134,15 +134,29 @@ def unify(a, b, division=False):
         number, other = (a, b) if numbers[0] else (b, a)
         if other.dtype.is_ptr():
             raise ProgramError(f"operation of {describe(other)} and {number!r}; needed an addition or subtraction of an integer")
-        dtype = dtypes.weak_promotion(other.dtype, number)
+        dtype = dtypes.weak_promotion(other.dtype, number, division)
         if dtype.is_int() and isinstance(number, int) and not -(1 << dtype.bits - 1) <= number < 1 << dtype.bits:
             raise ProgramError(f"{number} does not fit in {dtype}, the type of the other operand")
+        if dtype.is_int_unsigned() and number < 0:
+            raise ProgramError(f"operation of {describe(other)} and {number}; needed a number that is not negative, or .to(tl.int{dtype.bits})")
+        if division:
+            _check_signs(a, b, other.dtype, dtypes.of_python(number) if dtype is not other.dtype else other.dtype)
     else:
         if a.dtype.is_ptr() or b.dtype.is_ptr():
             raise ProgramError(f"operation of {describe(a)} and {describe(b)}; needed an addition or subtraction of an integer offset")
         dtype = dtypes.promotion(a.dtype, b.dtype, division)
+        if dtype is None:
+            raise ProgramError(f"operation of {describe(a)} and {describe(b)}, which have no common type; convert one with .to(dtype)")
+        if division:
+            _check_signs(a, b, a.dtype, b.dtype)
     shape = common_shape(a, b)
     return tuple(_as(value, dtype, shape) for value in (a, b))
+
+
+def _check_signs(a, b, first, second):
+    """Quotients and remainders of integers are refused where one type has a sign and the other one has none (a bool has none), as in Triton."""
+    if not first.is_floating() and not second.is_floating() and (first.kind == "int") != (second.kind == "int"):
+        raise ProgramError(f"division of {describe(a)} and {describe(b)}, of which one has a sign; convert one with .to(dtype)")
 
 
 def _as(value, dtype, shape):
@@ -182,16 +196,16 @@ def binary(name, a, b):
         raise ProgramError(f"{describe(a)} ** {describe(b)}: needed compile-time constants, or tl.exp2 and tl.log2")
     integers = all(not isinstance(v, float) and not (isinstance(v, tensor) and not (v.dtype.is_int() or v.dtype.is_bool()))
                    for v in (a, b))
-    if name == "div" and integers:
-        a, b = (cast(to_tensor(v), float32) for v in (a, b))
     original = a, b
-    a, b = unify(a, b, division=name in ("div", "mod"))
+    a, b = unify(a, b, division=name in ("div", "mod", "floordiv"))
+    if name == "div" and integers:
+        a, b = cast(a, float32), cast(b, float32)
     if a.dtype.is_floating():
         if name not in _FLOAT:
             raise ProgramError(f"{describe(original[0])} {_SIGN[name]} {describe(original[1])}: needed integers")
-        return _element_wise(_FLOAT[name], *_without_fp8(a, b), _FLAGS.get(name, ""))
-    if a.dtype.is_bool() and name not in ("and", "or", "xor"):
-        a, b = cast(a, int32), cast(b, int32)
+        return cast(_element_wise(_FLOAT[name], *_computable(a, b), _FLAGS.get(name, "")), a.dtype)
+    if a.dtype.is_bool() and name not in ("and", "or", "xor"):  # the low bit of what numbers give
+        return cast(binary("and", binary(name, cast(a, int32), cast(b, int32)), 1), int1)
     op = _INTEGER[name]
     op = op if isinstance(op, str) else op[a.dtype.is_int_unsigned()]
     result = _element_wise(op, a, b)
@@ -211,10 +225,9 @@ def divide_rounded(x, y):
     return _element_wise("divf", x, y)
 
 
-def _without_fp8(a, b):
-    if a.dtype.is_fp8():
-        return cast(a, dtypes.float16), cast(b, dtypes.float16)
-    return a, b
+def _computable(*values):
+    """8-bit floats in float32: what is computed there is rounded once to their few bits, as if it were exact."""
+    return tuple(cast(value, float32) if value.dtype.is_fp8() else value for value in values)
 
 
 def host_operation(name, a, b):
@@ -239,8 +252,7 @@ def _element_wise(op, a, b, flags=""):
 
 
 def compare(name, a, b):
-    a, b = unify(operand(a), operand(b))
-    a, b = _without_fp8(a, b)
+    a, b = _computable(*unify(operand(a), operand(b)))
     if a.dtype.is_floating():
         op = f"cmpf {_COMPARE_FLOAT[name]}"
     else:
@@ -256,10 +268,9 @@ def negate(value):
     if value.dtype.is_ptr():
         raise ProgramError(f"-{describe(value)}: needed a number")
     if value.dtype.is_floating():
-        if value.dtype.is_fp8():
-            value = cast(value, dtypes.float16)
-        handle = builder().value(f"arith.negf {value.handle} : {tensor_type(value.shape, value.dtype.mlir)}")
-        return tensor(handle, value.dtype, value.shape)
+        wide, = _computable(value)
+        handle = builder().value(f"arith.negf {wide.handle} : {tensor_type(wide.shape, wide.dtype.mlir)}")
+        return cast(tensor(handle, wide.dtype, wide.shape), value.dtype)
     return binary("sub", 0, value)
 
 
@@ -271,7 +282,7 @@ def invert(value):
         return ~value
     if not (value.dtype.is_int() or value.dtype.is_bool()):
         raise ProgramError(f"~{describe(value)}: needed integers")
-    return binary("xor", value, True if value.dtype.is_bool() else -1)
+    return binary("xor", value, True if value.dtype.is_bool() else (1 << value.dtype.bits) - 1 if value.dtype.is_int_unsigned() else -1)
 
 
 def logical_not(value):
@@ -298,9 +309,8 @@ def minimum_maximum(name, a, b, propagate_nan=False):
     original = a, b
     a, b = unify(a, b)
     if a.dtype.is_floating():
-        a, b = _without_fp8(a, b)
-        return _element_wise({"min": "minimumf" if propagate_nan else "minnumf",
-                              "max": "maximumf" if propagate_nan else "maxnumf"}[name], a, b)
+        op = {"min": "minimumf" if propagate_nan else "minnumf", "max": "maximumf" if propagate_nan else "maxnumf"}[name]
+        return cast(_element_wise(op, *_computable(a, b)), a.dtype)
     unsigned = a.dtype.is_int_unsigned() or a.dtype.is_bool()
     result = _element_wise(f"{name}{'ui' if unsigned else 'si'}", a, b)
     if not result.shape:

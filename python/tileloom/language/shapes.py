@@ -35,17 +35,17 @@ def zeros(shape, dtype=dtypes.float32):
     return full(shape, 0, dtype)
 
 
-def zeros_like(value):
-    return full(value.shape, 0, value.dtype)
+def zeros_like(input):
+    return full(input.shape, 0, input.dtype)
 
 
 def full_like(value, fill):
     return full(value.shape, fill, value.dtype)
 
 
-def expand_dims(value, axis):
+def expand_dims(input, axis):
     """Inserts dimensions of extent one; `axis` counts in the result."""
-    value = semantic.to_tensor(value)
+    value = semantic.to_tensor(input)
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
     for one in axes:
         at = constant_of(one, "tl.expand_dims: axis")
@@ -86,22 +86,22 @@ def index(value, entries):
     return value
 
 
-def broadcast_to(value, *shape):
+def broadcast_to(input, *shape):
     shape = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
-    return semantic.broadcast_to(semantic.to_tensor(value), shape_of(shape, "tl.broadcast_to"))
+    return semantic.broadcast_to(semantic.to_tensor(input), shape_of(shape, "tl.broadcast_to"))
 
 
-def broadcast(a, b):
+def broadcast(input, other):
     """Both operands at their common shape."""
-    a, b = semantic.to_tensor(a), semantic.to_tensor(b)
+    a, b = semantic.to_tensor(input), semantic.to_tensor(other)
     shape = semantic.common_shape(a, b)
     return semantic.broadcast_to(a, shape), semantic.broadcast_to(b, shape)
 
 
-def reshape(value, *shape):
-    """The same elements, row-major, under another shape."""
+def reshape(input, *shape, can_reorder=False):
+    """The same elements, row-major (always), under another shape."""
     shape = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
-    return _reshape(semantic.to_tensor(value), shape_of(shape, "tl.reshape"))
+    return _reshape(semantic.to_tensor(input), shape_of(shape, "tl.reshape"))
 
 
 def _reshape(value, shape):
@@ -129,38 +129,74 @@ def _reshape(value, shape):
 view = reshape
 
 
-def ravel(value):
-    return _reshape(value, (value.numel,))
+def ravel(x, can_reorder=False):
+    """The elements, row-major (always), in one dimension."""
+    return _reshape(x, (x.numel,))
 
 
-def trans(value, *dims):
-    """The transposed matrix. Of more dimensions than two, only unit ones may move along."""
-    value = semantic.to_tensor(value)
+def squeeze(x, dim):
+    """x without dimension `dim`, whose extent is one."""
+    x, at = _of_rank(x, dim, 0, "tl.squeeze")
+    if x.shape[at] != 1:
+        raise ProgramError(f"tl.squeeze: extent {at} of {describe(x)} is {x.shape[at]}; needed 1")
+    return _reshape(x, (*x.shape[:at], *x.shape[at + 1:]))
+
+
+def unsqueeze(x, dim):
+    """x with a dimension of extent one before dimension `dim`."""
+    x, at = _of_rank(x, dim, 1, "tl.unsqueeze")
+    return _expand(x, at)
+
+
+def _of_rank(x, dim, more, name):
+    x, dim = semantic.to_tensor(x), constant_of(dim, f"{name}: dim")
+    rank = len(x.shape) + more
+    if not -rank <= dim < rank:
+        raise ProgramError(f"{name}: dim {dim} of {describe(x)}; needed {-rank} to {rank - 1}")
+    return x, dim % rank
+
+
+def trans(input, *dims):
+    """The dimensions in the order `dims`: dimension i of the result is dimension dims[i]. Without an order the last two are swapped."""
+    value = semantic.to_tensor(input)
+    rank = len(value.shape)
+    if not dims:
+        if rank < 2:
+            raise ProgramError(f"tl.trans of {describe(value)}; needed two dimensions or more")
+        dims = (*range(rank - 2), rank - 1, rank - 2)
+    return _ordered(value, dims, "tl.trans")
+
+
+def permute(input, *dims):
+    """The dimensions in the order `dims`: dimension i of the result is dimension dims[i]."""
+    return _ordered(semantic.to_tensor(input), dims, "tl.permute")
+
+
+def _ordered(value, dims, name):
     dims = dims[0] if len(dims) == 1 and isinstance(dims[0], (tuple, list)) else dims
     rank = len(value.shape)
-    dims = tuple(constant_of(d, "tl.trans: dimension") for d in dims) or tuple(reversed(range(rank)))
+    dims = tuple(constant_of(d, f"{name}: dimension") for d in dims)
     if sorted(dims) != list(range(rank)) or rank < 1:
-        raise ProgramError(f"tl.trans: dimensions {list(dims)} of {describe(value)}; needed an order of 0 to {rank - 1}")
+        raise ProgramError(f"{name}: dimensions {list(dims)} of {describe(value)}; needed an order of 0 to {rank - 1}")
     if isinstance(value, pointer):
-        return value.replace(offsets=trans(value.offsets, *dims))
-    if dims == tuple(range(rank)):
-        return value
+        return value.replace(offsets=_ordered(value.offsets, dims, name))
     shape = tuple(value.shape[d] for d in dims)
     large = [d for d in dims if value.shape[d] != 1]
-    if large == sorted(large):
+    kept = sorted(large)
+    if large == kept:  # no element moves
         return _reshape(value, shape)
-    if len(large) != 2:
-        raise ProgramError(f"tl.trans: {describe(value)} in the order {list(dims)}; needed two dimensions that are not 1")
-    matrix = _reshape(value, tuple(value.shape[d] for d in sorted(large)))
-    flipped = tuple(reversed(matrix.shape))
-    before, after = (tensor_type(s, value.dtype.mlir) for s in (matrix.shape, flipped))
-    result = tensor(builder().value(f"tile.trans {matrix.handle} : {before} -> {after}"), value.dtype, flipped)
-    return _reshape(result, shape)
+    # Dimensions of extent one are taken out: what is left may be a matrix, which products take as it lies.
+    source = _reshape(value, tuple(value.shape[d] for d in kept))
+    order = tuple(kept.index(d) for d in large)
+    result = tuple(source.shape[d] for d in order)
+    swap = order == (*range(len(order) - 2), len(order) - 1, len(order) - 2)
+    before, after = (tensor_type(s, value.dtype.mlir) for s in (source.shape, result))
+    handle = builder().value(f"tile.trans {source.handle}{'' if swap else ' ' + str(list(order))} : {before} -> {after}")
+    return _reshape(tensor(handle, value.dtype, result, bounds=value.bounds), shape)
 
 
-permute = trans
-
-
-def cast(value, dtype, bitcast=False):
-    """`value` in another element type."""
-    return semantic.cast(value, dtype, constant_of(bitcast, "bitcast", bool))
+def cast(input, dtype, fp_downcast_rounding=None, bitcast=False):
+    """`input` in another element type, rounded to nearest even; with `bitcast` the same bits."""
+    if fp_downcast_rounding not in (None, "rtne"):
+        raise ProgramError(f"tl.cast: fp_downcast_rounding is {describe(fp_downcast_rounding)}; needed None or \"rtne\", to nearest even")
+    return semantic.cast(input, dtype, constant_of(bitcast, "bitcast", bool))

@@ -5,7 +5,7 @@ from ..frontend.errors import ProgramError
 from . import semantic
 from .rearrange import _as_bits, _from_bits, _numbers, flip, join
 from .reductions import _axis, _reduce
-from .shapes import _expand, _reshape, arange, ravel, trans
+from .shapes import _expand, _reshape, arange, permute, ravel
 from .values import constant_of, describe
 
 
@@ -73,16 +73,26 @@ def tree_scan(values, axis, combine, reverse, name):
     return [flip(value, at) for value in values] if reverse else values
 
 
+def _last(x, dim, name):
+    """x with dimension `dim` (by default the last) moved to the end, and the order that moves it back."""
+    rank = len(x.shape)
+    at = rank - 1 if dim is None else _axis(x, dim, name)
+    order = [*(d for d in range(rank) if d != at), at]
+    return permute(x, order), [order.index(d) for d in range(rank)]
+
+
 def sort(x, dim=None, descending=False):
-    """The elements in order along the last dimension (a power of two): a bitonic network. Where NaNs go is not said."""
+    """The elements in order along `dim` (by default the last; a power of two): a bitonic network. Where NaNs go is not said."""
     x, = _numbers("tl.sort", x)
     if not x.shape:
         raise ProgramError(f"tl.sort of {describe(x)}; needed a tile")
+    x, back = _last(x, dim, "tl.sort")
+    return permute(_sorted(x, constant_of(descending, "tl.sort: descending", bool), "tl.sort"), back)
+
+
+def _sorted(x, descending, name):
     at = len(x.shape) - 1
-    if dim is not None and _axis(x, dim, "tl.sort") != at:
-        raise ProgramError(f"tl.sort: dim {dim} of {describe(x)}; needed the last one: transpose before")
-    _power_of_two(x, at, "tl.sort")
-    descending = constant_of(descending, "tl.sort: descending", bool)
+    _power_of_two(x, at, name)
     extent, bits, size = x.shape[at], _as_bits(x), 2
     while size <= extent:
         distance = size // 2
@@ -109,25 +119,50 @@ def _exchanged(bits, dtype, at, size, distance, descending):
     return _reshape(semantic.where(takes, others, pairs), bits.shape)
 
 
-def topk(x, k, dim=None):
-    """The k largest elements along the last dimension, the largest first. k: a power of two."""
+def bitonic_merge(x, dim=None, descending=False):
+    """The elements in order along `dim` (by default the last), of a sequence that first goes up and then down, or the other way round."""
+    x, = _numbers("tl.bitonic_merge", x)
+    if not x.shape:
+        raise ProgramError(f"tl.bitonic_merge of {describe(x)}; needed a tile")
+    x, back = _last(x, dim, "tl.bitonic_merge")
+    at = len(x.shape) - 1
+    _power_of_two(x, at, "tl.bitonic_merge")
+    descending = constant_of(descending, "tl.bitonic_merge: descending", bool)
+    bits, distance = _as_bits(x), x.shape[at] // 2
+    while distance:
+        bits = _exchanged(bits, x.dtype, at, x.shape[at], distance, descending)
+        distance //= 2
+    return permute(_from_bits(bits, x.dtype), back)
+
+
+def topk(x, k, dim=None, descending=True):
+    """The k largest elements along `dim` (by default the last), the largest first; not `descending`: the k smallest, the smallest first.
+    k: a power of two."""
     k = constant_of(k, "tl.topk: k")
-    ordered = sort(x, dim, True)
+    x, = _numbers("tl.topk", x)
+    if not x.shape:
+        raise ProgramError(f"tl.topk of {describe(x)}; needed a tile")
+    x, back = _last(x, dim, "tl.topk")
+    ordered = _sorted(x, constant_of(descending, "tl.topk: descending", bool), "tl.topk")
     extent = ordered.shape[-1]
     if not 1 <= k <= extent or k & (k - 1):
         raise ProgramError(f"tl.topk: k is {k}; needed a power of two, at most {extent}")
     shape = (*ordered.shape[:-1], extent // k, k)
     at = len(shape) - 2
     first = semantic.compare("eq", _along(extent // k, len(shape), at), 0)
-    return _from_bits(_reshape(_chosen(_as_bits(_reshape(ordered, shape)), first, at), (*ordered.shape[:-1], k)), ordered.dtype)
+    best = _from_bits(_reshape(_chosen(_as_bits(_reshape(ordered, shape)), first, at), (*ordered.shape[:-1], k)), ordered.dtype)
+    return permute(best, back)
 
 
-def cat(input, other, can_reorder=False):
-    """Two tiles of one dimension one after the other (always in order)."""
+def cat(input, other, can_reorder=False, dim=0):
+    """Two tiles one after the other along `dim` (always in order)."""
     first, second = _numbers("tl.cat", input, other)
-    if len(first.shape) != 1 or first.shape != second.shape:
-        raise ProgramError(f"tl.cat of {describe(first)} and {describe(second)}; needed two tiles of one dimension and the same extent")
-    return _reshape(trans(join(first, second)), (2 * first.shape[0],))
+    if not first.shape or first.shape != second.shape or first.dtype is not second.dtype:
+        raise ProgramError(f"tl.cat of {describe(first)} and {describe(second)}; needed two tiles of one type and shape")
+    at, rank = _axis(first, dim, "tl.cat"), len(first.shape)
+    # The dimension that joins them goes before the one that they are put together along.
+    both = permute(join(first, second), [*range(at), rank, *range(at, rank)])
+    return _reshape(both, (*first.shape[:at], 2 * first.shape[at], *first.shape[at + 1:]))
 
 
 def xor_sum(input, axis=None, keep_dims=False):
@@ -138,3 +173,11 @@ def xor_sum(input, axis=None, keep_dims=False):
     if not x.shape:
         raise ProgramError(f"tl.xor_sum of {describe(x)}; needed a tile")
     return tree_reduce([x], axis, lambda a, b: [semantic.binary("xor", a[0], b[0])], keep_dims, "tl.xor_sum")[0]
+
+
+def reduce_or(input, axis, keep_dims=False):
+    """Or of the bits of the integers along `axis` (all, if it is None)."""
+    x, = _numbers("tl.reduce_or", input)
+    if x.dtype.is_floating() or not x.shape:
+        raise ProgramError(f"tl.reduce_or of {describe(x)}; needed a tile of integers")
+    return tree_reduce([x], axis, lambda a, b: [semantic.binary("or", a[0], b[0])], keep_dims, "tl.reduce_or")[0]

@@ -190,7 +190,7 @@ def _method(module, name):
 
 for _module, _names in (("shapes", ("reshape", "trans", "permute", "expand_dims", "broadcast_to", "ravel")), ("shapes", ("cast",)),
                         ("reductions", ("sum", "max", "min", "argmax", "argmin", "cumsum")), ("combine", ("reduce", "associative_scan", "cumprod")),
-                        ("rearrange", ("split", "flip")),
+                        ("rearrange", ("split", "flip")), ("indexed", ("gather", "histogram")),
                         ("functions", ("abs", "exp", "exp2", "log", "log2", "sqrt", "rsqrt", "sigmoid"))):
     for _name in _names:
         setattr(tensor, _name, _method(_module, _name))

@@ -457,6 +457,54 @@ func.func @reshape_elements(%t: tensor<64x32xf32>) {
 
 // -----
 
+func.func @take_dim(%t: tensor<64x32xf32>, %i: tensor<64x8xi32>) {
+  // expected-error@+1 {{dim: expected 0 to 1, found 2}}
+  %r = nv.take %t[%i] dim(2) : tensor<64x32xf32>, tensor<64x8xi32> -> tensor<64x8xf32>
+  return
+}
+
+// -----
+
+func.func @take_indices(%t: tensor<64x32xf32>, %i: tensor<64x8xi16>) {
+  // expected-error@+1 {{indices: expected i32 elements, found 'tensor<64x8xi16>'}}
+  %r = nv.take %t[%i] dim(1) : tensor<64x32xf32>, tensor<64x8xi16> -> tensor<64x8xf32>
+  return
+}
+
+// -----
+
+func.func @take_extents(%t: tensor<64x32xf32>, %i: tensor<32x8xi32>) {
+  // expected-error@+1 {{indices: expected the extents of 64x32 but along dimension 1, found 32x8}}
+  %r = nv.take %t[%i] dim(1) : tensor<64x32xf32>, tensor<32x8xi32> -> tensor<32x8xf32>
+  return
+}
+
+// -----
+
+func.func @take_result(%t: tensor<64x32xf32>, %i: tensor<64x8xi32>) {
+  // expected-error@+1 {{result: expected 64x8 of 'f32', found 'tensor<64x8xf16>'}}
+  %r = nv.take %t[%i] dim(1) : tensor<64x32xf32>, tensor<64x8xi32> -> tensor<64x8xf16>
+  return
+}
+
+// -----
+
+func.func @histogram_source(%t: tensor<64xi16>) {
+  // expected-error@+1 {{source: expected i32 elements, found 'tensor<64xi16>'}}
+  %r = nv.histogram %t : tensor<64xi16> -> tensor<8xi32>
+  return
+}
+
+// -----
+
+func.func @histogram_result(%t: tensor<64xi32>) {
+  // expected-error@+1 {{result: expected one dimension of i32, found 'tensor<8xi64>'}}
+  %r = nv.histogram %t : tensor<64xi32> -> tensor<8xi64>
+  return
+}
+
+// -----
+
 func.func @mma_shapes(%a: tensor<16x16xbf16>, %b: tensor<32x8xbf16>, %c: tensor<16x8xf32>) {
   // expected-error@+1 {{shapes: expected MxK, KxN and MxN, found 16x16, 32x8 and 16x8}}
   %r = nv.mma %a, %b, %c : tensor<16x16xbf16>, tensor<32x8xbf16>, tensor<16x8xf32>

@@ -196,6 +196,11 @@ func.func @tiles(%t: tensor<1024xf32>, %u: tensor<64x32xf32>, %a: tensor<16x32xb
   %v = nv.trans %u [1, 0] : tensor<64x32xf32> -> tensor<32x64xf32>
   // CHECK: nv.reshape %{{.*}} : tensor<64x32xf32> -> tensor<2048xf32>
   %w = nv.reshape %u : tensor<64x32xf32> -> tensor<2048xf32>
+  %at = nv.index dim(0) : tensor<16xi32>
+  // CHECK: nv.take %{{.*}}[%{{.*}}] dim(0) : tensor<1024xf32>, tensor<16xi32> -> tensor<16xf32>
+  %x = nv.take %t[%at] dim(0) : tensor<1024xf32>, tensor<16xi32> -> tensor<16xf32>
+  // CHECK: nv.histogram %{{.*}} scratch(%{{.*}} : !nv.memdesc<64xi8>) : tensor<16xi32> -> tensor<8xi32>
+  %y = nv.histogram %at scratch(%scratch : !nv.memdesc<64xi8>) : tensor<16xi32> -> tensor<8xi32>
   // CHECK: nv.mma %{{.*}}, %{{.*}}, %{{.*}} : tensor<16x32xbf16>, tensor<32x8xbf16>, tensor<16x8xf32>
   %d = nv.mma %a, %b, %c : tensor<16x32xbf16>, tensor<32x8xbf16>, tensor<16x8xf32>
   // CHECK: nv.program_id 1

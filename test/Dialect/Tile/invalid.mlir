@@ -309,3 +309,91 @@ func.func @scaled_result(%a: tensor<64x32xbf16>, %b: tensor<32x32xbf16>, %s: ten
   %d = tile.dot_scaled %a scale(%s), %b : tensor<64x32xbf16> scale tensor<64x1xi8>, tensor<32x32xbf16> -> tensor<64x32xbf16>
   return
 }
+
+// -----
+
+func.func @trans_rank(%x: tensor<64xf32>) {
+  // expected-error@+1 {{source rank: expected 2 or more, found 1}}
+  %t = tile.trans %x : tensor<64xf32> -> tensor<64xf32>
+  return
+}
+
+// -----
+
+func.func @trans_order(%x: tensor<4x8x16xf32>) {
+  // expected-error@+1 {{order: expected a permutation of 0 to 2, found [0, 2, 2]}}
+  %t = tile.trans %x [0, 2, 2] : tensor<4x8x16xf32> -> tensor<4x16x16xf32>
+  return
+}
+
+// -----
+
+func.func @trans_few(%x: tensor<4x8x16xf32>) {
+  // expected-error@+1 {{order: expected a permutation of 0 to 2, found [1, 0]}}
+  %t = tile.trans %x [1, 0] : tensor<4x8x16xf32> -> tensor<8x4x16xf32>
+  return
+}
+
+// -----
+
+func.func @trans_nothing(%x: tensor<4x8xf32>) {
+  // expected-error@+1 {{order: expected another one than that of the source, found [0, 1]}}
+  %t = tile.trans %x [0, 1] : tensor<4x8xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @trans_result(%x: tensor<4x8x16xf32>) {
+  // expected-error@+1 {{result: expected 'tensor<16x4x8xf32>', found 'tensor<4x16x8xf32>'}}
+  %t = tile.trans %x [2, 0, 1] : tensor<4x8x16xf32> -> tensor<4x16x8xf32>
+  return
+}
+
+// -----
+
+func.func @take_dim(%x: tensor<4x8xf32>, %i: tensor<4x8xi32>) {
+  // expected-error@+1 {{dim: expected 0 to 1, found 2}}
+  %r = tile.take %x[%i] dim(2) : tensor<4x8xf32>, tensor<4x8xi32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @take_indices(%x: tensor<4x8xf32>, %i: tensor<4x8xi64>) {
+  // expected-error@+1 {{indices: expected i32 elements, found 'tensor<4x8xi64>'}}
+  %r = tile.take %x[%i] dim(1) : tensor<4x8xf32>, tensor<4x8xi64> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @take_extents(%x: tensor<4x8xf32>, %i: tensor<2x8xi32>) {
+  // expected-error@+1 {{indices: expected the extents of 4x8 but along dimension 1, found 2x8}}
+  %r = tile.take %x[%i] dim(1) : tensor<4x8xf32>, tensor<2x8xi32> -> tensor<2x8xf32>
+  return
+}
+
+// -----
+
+func.func @take_result(%x: tensor<4x8xf32>, %i: tensor<4x2xi32>) {
+  // expected-error@+1 {{result: expected 'tensor<4x2xf32>', found 'tensor<4x2xf16>'}}
+  %r = tile.take %x[%i] dim(1) : tensor<4x8xf32>, tensor<4x2xi32> -> tensor<4x2xf16>
+  return
+}
+
+// -----
+
+func.func @histogram_source(%x: tensor<64xf32>) {
+  // expected-error@+1 {{source: expected i32 elements, found 'tensor<64xf32>'}}
+  %h = tile.histogram %x : tensor<64xf32> -> tensor<16xi32>
+  return
+}
+
+// -----
+
+func.func @histogram_result(%x: tensor<64xi32>) {
+  // expected-error@+1 {{result: expected one dimension of i32, found 'tensor<4x4xi32>'}}
+  %h = tile.histogram %x : tensor<64xi32> -> tensor<4x4xi32>
+  return
+}

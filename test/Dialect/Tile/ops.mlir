@@ -116,3 +116,16 @@ func.func @scaled(%a: tensor<128x64xf8E4M3FN>, %sa: tensor<128x2xi8>, %b: tensor
   %e = tile.dot_scaled %a, %b scale(%sb) fast : tensor<128x64xf8E4M3FN>, tensor<64x32xbf16> scale tensor<32x2xi8> -> tensor<128x32xf32>
   return
 }
+
+// CHECK-LABEL: func.func @orders
+func.func @orders(%x: tensor<4x16x8xf32>, %i: tensor<4x2x8xi32>, %y: tensor<64xi32>) -> tensor<8x4x16xf32> {
+  // CHECK: tile.trans %{{.*}} : tensor<4x16x8xf32> -> tensor<4x8x16xf32>
+  %t = tile.trans %x : tensor<4x16x8xf32> -> tensor<4x8x16xf32>
+  // CHECK: tile.trans %{{.*}} [2, 0, 1] : tensor<4x16x8xf32> -> tensor<8x4x16xf32>
+  %p = tile.trans %x [2, 0, 1] : tensor<4x16x8xf32> -> tensor<8x4x16xf32>
+  // CHECK: tile.take %{{.*}}[%{{.*}}] dim(1) : tensor<4x16x8xf32>, tensor<4x2x8xi32> -> tensor<4x2x8xf32>
+  %g = tile.take %x[%i] dim(1) : tensor<4x16x8xf32>, tensor<4x2x8xi32> -> tensor<4x2x8xf32>
+  // CHECK: tile.histogram %{{.*}} : tensor<64xi32> -> tensor<16xi32>
+  %h = tile.histogram %y : tensor<64xi32> -> tensor<16xi32>
+  return %p : tensor<8x4x16xf32>
+}

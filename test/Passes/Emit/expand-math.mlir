@@ -7,7 +7,9 @@ func.func @single(%x: f32, %y: f32) -> f32 {
   // CHECK: llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f"(%[[M]])
   %a = math.exp %x : f32
   // CHECK: llvm.call_intrinsic "llvm.nvvm.sqrt.approx.ftz.f"
-  %b = math.sqrt %a : f32
+  %s = math.sqrt %a fastmath<afn> : f32
+  // CHECK: llvm.call_intrinsic "llvm.nvvm.sqrt.rn.f"
+  %b = math.sqrt %s : f32
   // CHECK: llvm.call_intrinsic "llvm.nvvm.lg2.approx.ftz.f"
   %c = math.log2 %b : f32
   // CHECK: %[[R:.*]] = llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"(%arg1)

@@ -97,3 +97,25 @@ func.func @one_warp(%t: tensor<4x16xbf16, #wide>, %u: tensor<4x16xbf16, #wide>) 
   }
   return
 }
+
+// -----
+
+#line = #nv.blocked<[1], [32], [4], [0]>
+#few = #nv.blocked<[1], [32], [1], [0]>
+
+// A tile that elements are taken from lies in scratch whole, also where it stays in one warp; counters are 4 bytes each.
+// CHECK-LABEL: func.func @indexed
+func.func @indexed(%t: tensor<128xbf16, #line>, %i: tensor<128xi32, #line>) {
+  // CHECK: %[[S:.*]] = nv.alloc 1 x 256 align 16 {name = "scratch"} : !nv.memdesc<256xi8>
+  warp.specialize {
+    warp.role @main warps(4) {
+      // CHECK: %[[V:.*]] = nv.view %[[S]]
+      // CHECK: nv.take {{.*}} scratch(%[[V]] : !nv.memdesc<256xi8>)
+      %a = nv.take %t[%i] dim(0) : tensor<128xbf16, #line>, tensor<128xi32, #line> -> tensor<128xbf16, #line>
+      // CHECK-NEXT: nv.named_barrier
+      // CHECK-NEXT: nv.histogram {{.*}} scratch(%[[V]] : !nv.memdesc<256xi8>)
+      %b = nv.histogram %i : tensor<128xi32, #line> -> tensor<32xi32, #few>
+    }
+  }
+  return
+}

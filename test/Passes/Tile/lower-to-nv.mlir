@@ -76,3 +76,23 @@ func.func @stored_before(%C: !tile.desc<64x64xf32>, %x: tensor<64x64xf32>, %p: i
   }
   return
 }
+
+// CHECK-LABEL: func.func @orders
+// CHECK: nv.trans {{.*}} [1, 0] : tensor<64x32xf32>
+// CHECK: nv.trans {{.*}} [0, 2, 1] : tensor<4x8x16xf32>
+// CHECK: nv.trans {{.*}} [2, 0, 1] : tensor<4x8x16xf32>
+func.func @orders(%x: tensor<64x32xf32>, %y: tensor<4x8x16xf32>) -> (tensor<32x64xf32>, tensor<4x16x8xf32>, tensor<16x4x8xf32>) {
+  %a = tile.trans %x : tensor<64x32xf32> -> tensor<32x64xf32>
+  %b = tile.trans %y : tensor<4x8x16xf32> -> tensor<4x16x8xf32>
+  %c = tile.trans %y [2, 0, 1] : tensor<4x8x16xf32> -> tensor<16x4x8xf32>
+  return %a, %b, %c : tensor<32x64xf32>, tensor<4x16x8xf32>, tensor<16x4x8xf32>
+}
+
+// CHECK-LABEL: func.func @indexed
+// CHECK: nv.take %{{.*}}[%{{.*}}] dim(1) : tensor<64x32xf32>, tensor<64x8xi32> -> tensor<64x8xf32>
+// CHECK: nv.histogram %{{.*}} : tensor<64xi32> -> tensor<16xi32>
+func.func @indexed(%x: tensor<64x32xf32>, %i: tensor<64x8xi32>, %y: tensor<64xi32>) -> (tensor<64x8xf32>, tensor<16xi32>) {
+  %a = tile.take %x[%i] dim(1) : tensor<64x32xf32>, tensor<64x8xi32> -> tensor<64x8xf32>
+  %b = tile.histogram %y : tensor<64xi32> -> tensor<16xi32>
+  return %a, %b : tensor<64x8xf32>, tensor<16xi32>
+}

@@ -261,3 +261,14 @@ func.func @rows_of_bytes(%A: !tile.desc<64x64xf8E4M3FN>, %B: !tile.desc<64x64xf8
   tile.store %d to %D[%i, %i] : tensor<64x64xf32>, !tile.desc<64x64xf32>
   return
 }
+
+// -----
+
+// A barrier of the program is of the warps that compute.
+// CHECK-LABEL: func.func @meets
+// CHECK: nv.named_barrier {warp.in = "main"}
+func.func @meets(%x: i64 {tile.pointer = f32}, %i: i32, %v: f32) attributes {tile.kernel} {
+  tile.scatter %v to %x[%i] : f32, i32
+  nv.named_barrier
+  return
+}

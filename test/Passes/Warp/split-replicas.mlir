@@ -169,3 +169,51 @@ func.func @labels_of_rows(%A: !tile.desc<128x64xbf16>, %B: !tile.desc<64x64xbf16
   tile.store %y to %D[%i, %i] : tensor<128x64xf32>, !tile.desc<128x64xf32>
   return
 }
+
+// -----
+
+func.func @meets(%A: !tile.desc<128x64xbf16>, %B: !tile.desc<64x64xbf16>, %D: !tile.desc<128x64xf32>, %i: i32)
+    attributes {tile.kernel, tile.schedule = #tile.schedule<replicas = 2, use = "cooperative">} {
+  %a = tile.load %A[%i, %i] : !tile.desc<128x64xbf16> -> tensor<128x64xbf16>
+  %b = tile.load %B[%i, %i] : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+  %d = tile.dot %a, %b : tensor<128x64xbf16>, tensor<64x64xbf16> -> tensor<128x64xf32>
+  tile.store %d to %D[%i, %i] : tensor<128x64xf32>, !tile.desc<128x64xf32>
+  // expected-error @+1 {{all warps of the program meet there}}
+  nv.named_barrier
+  return
+}
+
+// -----
+
+// Rows keep their place in another order of dimensions, and where elements are taken along the columns.
+// CHECK-LABEL: func.func @orders
+// CHECK: warp.role @math warps(4) replicas(2) {
+// CHECK: tile.trans %{{.*}} [2, 0, 1] : tensor<64x64x1xf32> -> tensor<1x64x64xf32>
+// CHECK: tile.take %{{.*}}[%{{.*}}] dim(1) : tensor<64x64xf32>, tensor<64x64xi32> -> tensor<64x64xf32>
+func.func @orders(%A: !tile.desc<128x64xbf16>, %B: !tile.desc<64x64xbf16>, %D: !tile.desc<128x64xf32>, %i: i32)
+    attributes {tile.kernel, tile.schedule = #tile.schedule<replicas = 2, use = "cooperative">} {
+  %a = tile.load %A[%i, %i] : !tile.desc<128x64xbf16> -> tensor<128x64xbf16>
+  %b = tile.load %B[%i, %i] : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+  %d = tile.dot %a, %b : tensor<128x64xbf16>, tensor<64x64xbf16> -> tensor<128x64xf32>
+  %e = tile.expand_dims %d dim(2) : tensor<128x64xf32> -> tensor<128x64x1xf32>
+  %t = tile.trans %e [2, 0, 1] : tensor<128x64x1xf32> -> tensor<1x128x64xf32>
+  %s = nv.reduce add %t dim(0) : tensor<1x128x64xf32> -> tensor<128x64xf32>
+  %at = nv.index dim(1) : tensor<128x64xi32>
+  %y = tile.take %s[%at] dim(1) : tensor<128x64xf32>, tensor<128x64xi32> -> tensor<128x64xf32>
+  tile.store %y to %D[%i, %i] : tensor<128x64xf32>, !tile.desc<128x64xf32>
+  return
+}
+
+// -----
+
+func.func @along_rows(%A: !tile.desc<128x64xbf16>, %B: !tile.desc<64x64xbf16>, %D: !tile.desc<128x64xf32>, %i: i32)
+    attributes {tile.kernel, tile.schedule = #tile.schedule<replicas = 2, use = "cooperative">} {
+  %a = tile.load %A[%i, %i] : !tile.desc<128x64xbf16> -> tensor<128x64xbf16>
+  %b = tile.load %B[%i, %i] : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+  %d = tile.dot %a, %b : tensor<128x64xbf16>, tensor<64x64xbf16> -> tensor<128x64xf32>
+  %at = nv.index dim(0) : tensor<128x64xi32>
+  // expected-error @+1 {{elements taken along the rows cross replicas}}
+  %y = tile.take %d[%at] dim(0) : tensor<128x64xf32>, tensor<128x64xi32> -> tensor<128x64xf32>
+  tile.store %y to %D[%i, %i] : tensor<128x64xf32>, !tile.desc<128x64xf32>
+  return
+}
