@@ -73,7 +73,12 @@ public:
       return failure();
     unsigned registers = layout->registersPerThread(),
              packing = elementsPerValue(result, registers);
-    if (isa<arith::ExtFOp, arith::TruncFOp>(op))
+    if (auto cast = dyn_cast<arith::BitcastOp>(op))
+      if (scalarType(getElementTypeOrSelf(cast.getIn())) == scalarType(result.getElementType())) { // floats of 8 bits are integers here
+        rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{operands[0]});
+        return success();
+      }
+    if (isa<arith::ExtFOp, arith::TruncFOp, arith::SIToFPOp, arith::UIToFPOp>(op))
       if (auto converted = convertFloats(op, operands[0], result, registers, rewriter)) {
         rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{*converted});
         return success();
@@ -171,4 +176,5 @@ private:
 void tileloom::emit::populateElementwisePatterns(TileTypeConverter &converter,
                                                  RewritePatternSet &patterns) {
   patterns.add<ElementwisePattern>(converter, patterns.getContext());
+  populateScalarFp8Patterns(converter, patterns);
 }

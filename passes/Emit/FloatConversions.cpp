@@ -46,9 +46,12 @@ static Value elementOf(OpBuilder &builder, Location loc, Value pair, int64_t i) 
 static std::array<Value, 2> toFp8(OpBuilder &builder, Location loc, Type to, Value low, Value high) {
   MLIRContext *context = builder.getContext();
   Type f32 = builder.getF32Type();
-  for (Value *value : {&low, &high})
-    if (value->getType() != f32)
+  for (Value *value : {&low, &high}) {
+    if (value->getType().isF64())
+      *value = arith::TruncFOp::create(builder, loc, f32, *value);
+    else if (value->getType() != f32)
       *value = arith::ExtFOp::create(builder, loc, f32, *value);
+  }
   Value pair = NVVM::ConvertF32x2ToF8x2Op::create(
       builder, loc, VectorType::get({2}, builder.getI8Type()), high, low,
       NVVM::FPRoundingModeAttr::get(context, NVVM::FPRoundingMode::RN),
@@ -68,7 +71,7 @@ static std::array<Value, 2> fromFp8(OpBuilder &builder, Location loc, Type from,
   for (int64_t k = 0; k < 2; ++k) {
     Value half = elementOf(builder, loc, halves, k);
     if (to != f16)
-      half = arith::ExtFOp::create(builder, loc, builder.getF32Type(), half);
+      half = arith::ExtFOp::create(builder, loc, to.isF64() ? to : builder.getF32Type(), half);
     if (to.isBF16())
       half = arith::TruncFOp::create(builder, loc, to, half);
     result[k] = half;
@@ -92,6 +95,14 @@ static SmallVector<Value> convertFp8(OpBuilder &builder, Location loc, RankedTen
   return pack(builder, loc, result, values);
 }
 
+/// Integers as floats of 8 bits, by way of fp32: what does not fit it is beyond all of them.
+static Value floatOf(Operation *op, OpBuilder &builder, Value integer) {
+  Type f32 = builder.getF32Type();
+  if (isa<arith::UIToFPOp>(op))
+    return arith::UIToFPOp::create(builder, op->getLoc(), f32, integer);
+  return arith::SIToFPOp::create(builder, op->getLoc(), f32, integer);
+}
+
 std::optional<SmallVector<Value>> tileloom::emit::convertFloats(Operation *op, ValueRange operand, RankedTensorType result,
                                                                 unsigned registers, OpBuilder &builder) {
   Location loc = op->getLoc();
@@ -103,9 +114,64 @@ std::optional<SmallVector<Value>> tileloom::emit::convertFloats(Operation *op, V
       values.push_back(narrow(builder, loc, to, {operand[i], operand[i + 1]}));
     return values;
   }
-  if (isFp8(from) != isFp8(to))
+  if (isa<arith::SIToFPOp, arith::UIToFPOp>(op) && isFp8(to)) {
+    SmallVector<Value> floats;
+    for (Value integer : unpack(builder, loc, source, operand))
+      floats.push_back(floatOf(op, builder, integer));
+    return convertFp8(builder, loc, source.clone(builder.getF32Type()), result, floats);
+  }
+  if (isa<arith::ExtFOp, arith::TruncFOp>(op) && isFp8(from) != isFp8(to))
     return convertFp8(builder, loc, source, result, operand);
   if (isa<arith::ExtFOp>(op) && from.isBF16() && to.isF32())
     return widenBF16(builder, loc, unpack(builder, loc, source, operand));
   return std::nullopt;
+}
+
+namespace {
+
+/// Scalars of 8 bits are integers with their bits, as the elements of tiles are.
+class ScalarFp8Pattern : public ConversionPattern {
+public:
+  ScalarFp8Pattern(TileTypeConverter &converter, MLIRContext *context) : ConversionPattern(converter, MatchAnyOpTypeTag(), /*benefit=*/1, context) {}
+
+  LogicalResult matchAndRewrite(Operation *op, ArrayRef<Value> operands, ConversionPatternRewriter &rewriter) const override {
+    if (!isa<arith::ArithDialect>(op->getDialect()) || op->getNumResults() != 1)
+      return failure();
+    Type to = op->getResult(0).getType(), from = op->getNumOperands() ? op->getOperand(op->getNumOperands() - 1).getType() : to;
+    if (!isFp8(from) && !isFp8(to))
+      return failure();
+    Value value = valueOf(op, operands, from, to, rewriter);
+    if (!value)
+      return failure();
+    rewriter.replaceOp(op, value);
+    return success();
+  }
+
+private:
+  static Value valueOf(Operation *op, ArrayRef<Value> operands, Type from, Type to, OpBuilder &builder) {
+    Location loc = op->getLoc();
+    if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+      APInt bits = cast<FloatAttr>(constant.getValue()).getValue().bitcastToAPInt();
+      return arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(builder.getI8Type(), bits));
+    }
+    if (isa<arith::SelectOp>(op))
+      return arith::SelectOp::create(builder, loc, operands[0], operands[1], operands[2]);
+    if (isa<arith::BitcastOp>(op))
+      return operands[0];
+    if (isa<arith::SIToFPOp, arith::UIToFPOp>(op)) {
+      Value wide = floatOf(op, builder, operands[0]);
+      return toFp8(builder, loc, to, wide, wide)[0];
+    }
+    if (isa<arith::TruncFOp>(op) && isFp8(to))
+      return toFp8(builder, loc, to, operands[0], operands[0])[0];
+    if (isa<arith::ExtFOp>(op))
+      return fromFp8(builder, loc, from, to, operands[0], operands[0])[0];
+    return {};
+  }
+};
+
+} // namespace
+
+void tileloom::emit::populateScalarFp8Patterns(TileTypeConverter &converter, RewritePatternSet &patterns) {
+  patterns.add<ScalarFp8Pattern>(converter, patterns.getContext());
 }

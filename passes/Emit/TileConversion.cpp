@@ -41,6 +41,7 @@ TileTypeConverter::TileTypeConverter(MLIRContext *context) {
     return type.getSpace() == nv::MemorySpace::Smem ? shared
                                                     : IntegerType::get(type.getContext(), 32);
   });
+  addConversion([](FloatType type) -> Type { return scalarType(type); });
   addConversion([=](nv::BarrierType) { return shared; });
   addConversion([=](warp::BufferType) { return shared; });
   addConversion(

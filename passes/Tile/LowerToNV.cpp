@@ -202,18 +202,23 @@ struct LowerExpandDims : OpRewritePattern<ExpandDimsOp> {
   }
 };
 
-/// Extents of one that no expand_dims made: each is taken out and put in again.
+/// Extents of one that no expand_dims made: each is taken out and put in again. A tensor of one dimension, which has no form without
+/// it, gets one behind that is taken out.
 struct LowerBroadcast : OpRewritePattern<BroadcastOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(BroadcastOp op, PatternRewriter &rewriter) const override {
     auto source = cast<RankedTensorType>(op.getSource().getType());
     auto result = cast<RankedTensorType>(op.getType());
-    if (source.getRank() < 2)
-      return failure();
     SmallVector<int64_t> shape(source.getShape());
     Value value = op.getSource();
     auto typeOf = [&] { return RankedTensorType::get(shape, source.getElementType()); };
+    if (shape.size() == 1) {
+      shape.insert(shape.begin(), result.getDimSize(0));
+      value = nv::BroadcastOp::create(rewriter, op.getLoc(), typeOf(), value, 0);
+      rewriter.replaceOpWithNewOp<nv::ReshapeOp>(op, result, value, Value());
+      return success();
+    }
     for (auto [dim, extent] : llvm::enumerate(result.getShape())) {
       if (shape[dim] == extent)
         continue;

@@ -30,7 +30,7 @@ bool isFloat(Element element);
 bool isSigned(Element element);
 
 /// True if memory of elements `found` may be passed where the recipe says `needed`: the same type,
-/// or, for the signless i8..i64, an unsigned integer of the same width.
+/// or, for the signless i8..i64, an unsigned integer of the same width, or, for i8, i1, which is a byte in memory.
 bool isCompatible(uint32_t found, Element needed);
 
 /// The CUtensorMapDataType (cuda.h) for tensors of `element`; `expand` asks for fp4 with the 8-byte
