@@ -104,18 +104,23 @@ nv::BlockedAttr tileloom::scanLayout(RankedTensorType type, unsigned dim, int64_
     if (other != dim)
       order.push_back(other);
   int64_t lanesLeft = 32, warpsLeft = warps, left = type.getDimSize(dim);
+  // Lanes and warps take the elements behind what a thread has in a run, whose length is a power of two then. A line of another length is
+  // one thread's: its registers go on in order.
+  bool whole = !llvm::isPowerOf2_64(left);
   auto split = [](int64_t &places, int64_t &from, int64_t &extent) {
     while (from > 1 && extent % 2 == 0)
       places *= 2, from /= 2, extent /= 2;
   };
   SmallVector<int64_t> rest(type.getShape());
-  split(threads[dim], lanesLeft, left);
+  if (!whole)
+    split(threads[dim], lanesLeft, left);
   for (int64_t other : llvm::drop_begin(order)) {
     split(threads[other], lanesLeft, rest[other]);
     split(perRole[other], warpsLeft, rest[other]);
   }
-  split(perRole[dim], warpsLeft, left);
-  size[dim] = left; // all that is left in one run
+  if (!whole)
+    split(perRole[dim], warpsLeft, left);
+  size[dim] = left & -left; // all that is left in one run
   threads[order.back()] *= lanesLeft;
   perRole[order.back()] *= warpsLeft;
   return nv::BlockedAttr::get(type.getContext(), size, threads, perRole, order);

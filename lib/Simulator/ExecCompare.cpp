@@ -269,7 +269,7 @@ void decodeSet(Decoder &d, bool toRegister) {
   }
   if (!h)
     d.fail("type and comparison do not go together");
-  d.emit(h);
+  d.emit(h, toRegister || d.in.imm ? d.halves(t) : uint16_t(0));
 }
 
 template <class T> Step selp(Warp &w, const Instr &in) {

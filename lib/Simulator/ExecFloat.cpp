@@ -321,7 +321,7 @@ void decodeFloatArithmetic(Decoder &d) {
     d.in.sub2 = uint16_t(s.format);
     h = s.handler;
   }
-  d.emit(h, 0, op == ODiv ? 16 : 1);
+  d.emit(h, d.halves(t), op == ODiv ? 16 : 1);
 }
 
 } // namespace sim

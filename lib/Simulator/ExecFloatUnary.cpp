@@ -187,7 +187,7 @@ void decodeFloatUnary(Decoder &d) {
   d.in.sub2 = uint16_t(f);
   if (op == UEx2 && t == Ty::F32)
     h = ftz ? ex2F32<true> : ex2F32<false>;
-  d.emit(h, 0, op >= UEx2 ? 4 : 1);
+  d.emit(h, d.halves(t), op >= UEx2 ? 4 : 1);
 }
 
 void registerFloat(DecodeTable &t) {

@@ -92,9 +92,20 @@ template <LogicOp Op> void logic(Decoder &d) {
                            : bitsBinary<Xor>(t);
   if (!h)
     d.fail("type is not supported by this instruction");
+  // Of bytes where a constant is zero, `and` takes nothing.
+  int64_t mask = 0;
+  bool masks = Op == OpAnd && d.immediate(d.operand(2), mask);
+  std::vector<ByteSource> sources;
+  if (masks)
+    sources = d.sourceBytes({d.operand(1)}, bytesOf(t));
+  for (unsigned k = 0; k < sources.size(); ++k)
+    if (!(uint64_t(mask) >> (8 * k) & 0xFF))
+      sources[k] = {};
   d.in.a = d.use(d.operand(1), t);
   d.in.b = d.use(d.operand(2), t);
   d.in.d = d.def(d.operand(0), t);
+  if (masks)
+    return d.emitBytes(h, sources);
   d.emit(h);
 }
 

@@ -165,7 +165,7 @@ static void checkRegisters(Warp &w, const Instr &in, uint32_t m) {
     if (!lacks)
       continue;
     missing |= lacks;
-    if (in.flags & (FlagMove | FlagBytes))
+    if (in.flags & (FlagMove | FlagBytes | FlagHalves))
       continue;
     if ((lacks = undefinedIn(w, in.refs + i, lacks))) {
       report(w, "uninitialised",
@@ -181,7 +181,7 @@ static void checkRegisters(Warp &w, const Instr &in, uint32_t m) {
   if (w.wgmmaFences)
     for (unsigned i = 0; i < in.uses; ++i)
       w.readMark[refs[i]] = w.wgmmaFences;
-  if (missing && in.flags & (FlagMove | FlagBytes))
+  if (missing && in.flags & (FlagMove | FlagBytes | FlagHalves))
     return moveUndefined(w, in, m);
   for (unsigned i = in.uses, n = in.uses + in.defs; i < n; ++i)
     w.written[refs[i]] |= m;

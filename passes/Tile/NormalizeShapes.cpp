@@ -102,6 +102,19 @@ struct SinkSplat : RewritePattern {
   }
 };
 
+/// expand_dims(splat x) -> splat x.
+struct ExpandSplat : OpRewritePattern<ExpandDimsOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ExpandDimsOp op, PatternRewriter &rewriter) const override {
+    auto splat = op.getSource().getDefiningOp<SplatOp>();
+    if (!splat)
+      return failure();
+    rewriter.replaceOpWithNewOp<SplatOp>(op, op.getType(), splat.getValue());
+    return success();
+  }
+};
+
 /// broadcast(expand_dims x) -> nv.broadcast x.
 struct BroadcastExpanded : OpRewritePattern<BroadcastOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -115,7 +128,7 @@ struct BroadcastExpanded : OpRewritePattern<BroadcastOp> {
     }
     // Grow the innermost expanded dimension first: what is left is expanded from what is grown.
     auto expand = source.getDefiningOp<ExpandDimsOp>();
-    if (!expand)
+    if (!expand || expand.getSource().getDefiningOp<SplatOp>()) // a splat takes the dimension itself
       return failure();
     int64_t dim = expand.getDim();
     auto inner = cast<RankedTensorType>(expand.getSource().getType());
@@ -128,15 +141,27 @@ struct BroadcastExpanded : OpRewritePattern<BroadcastOp> {
   }
 };
 
-/// reduce(expand_dims x) along the unit dimension -> x.
+/// reduce(expand_dims x) along the unit dimension -> x, along another one -> expand_dims(reduce x), which a scalar is splat for.
 struct ReduceExpanded : OpRewritePattern<ReduceOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(ReduceOp op, PatternRewriter &rewriter) const override {
     auto expand = op.getSource().getDefiningOp<ExpandDimsOp>();
-    if (!expand || expand.getDim() != op.getDim())
+    if (!expand)
       return failure();
-    rewriter.replaceOp(op, expand.getSource());
+    int64_t unit = expand.getDim(), dim = op.getDim();
+    if (unit == dim) {
+      rewriter.replaceOp(op, expand.getSource());
+      return success();
+    }
+    auto source = cast<RankedTensorType>(expand.getSource().getType());
+    int64_t own = dim - (dim > unit ? 1 : 0);
+    Type reduced = source.getRank() == 1 ? source.getElementType() : Type(without(source, own));
+    Value inner = ReduceOp::create(rewriter, op.getLoc(), reduced, op.getKind(), expand.getSource(), own);
+    if (source.getRank() == 1)
+      rewriter.replaceOpWithNewOp<SplatOp>(op, op.getType(), inner);
+    else
+      rewriter.replaceOpWithNewOp<ExpandDimsOp>(op, op.getType(), inner, unit - (unit > dim ? 1 : 0));
     return success();
   }
 };
@@ -239,10 +264,10 @@ struct NormalizeShapes : tileloom::tile::impl::TileNormalizeShapesBase<Normalize
   void runOnOperation() override {
     MLIRContext *context = &getContext();
     RewritePatternSet shapes(context);
-    shapes.add<SinkExpandDims, SinkSplat, BroadcastExpanded, ReduceExpanded>(context);
+    shapes.add<SinkExpandDims, SinkSplat, ExpandSplat, BroadcastExpanded, ReduceExpanded>(context);
     BroadcastOp::getCanonicalizationPatterns(shapes, context);
     RewritePatternSet names(context);
-    names.add<LowerReduce, LowerSplat, LowerIota, IndexOfTile, PositionsOfColumns>(context);
+    names.add<BroadcastExpanded, LowerReduce, LowerSplat, LowerIota, IndexOfTile, PositionsOfColumns>(context);
     if (failed(applyPatternsGreedily(getOperation(), std::move(shapes))) ||
         failed(applyPatternsGreedily(getOperation(), std::move(names))))
       return signalPassFailure();
