@@ -139,6 +139,38 @@ private:
   }
 };
 
+/// What is handed over: written by one use, read by another.
+struct Content {
+  Interval write, read;
+};
+
+Interval intervalOf(const Tenure &tenure) {
+  return {tenure.agent, std::max(tenure.begin + 1, tenure.touched), tenure.end, tenure.later, tenure.written, tenure.filled};
+}
+
+/// All of each storage. A slot of a ring that is released at first comes without contents, but for sums in tensor memory that their agent
+/// hands to itself to change them in place.
+std::vector<std::vector<Content>> contentsOf(const Model &model, const std::vector<int32_t> &groups, const std::vector<bool> &tensorMemory) {
+  std::map<std::pair<int32_t, int32_t>, std::vector<const Tenure *>> givers; // (barrier, round) -> tenures that end with an arrival there
+  for (const Tenure &tenure : model.tenures) {
+    const std::vector<Step> &steps = model.agents[tenure.agent].steps;
+    if (tenure.end < static_cast<int32_t>(steps.size()) && steps[tenure.end].kind == Step::Arrive)
+      givers[{steps[tenure.end].barrier, steps[tenure.end].phase}].push_back(&tenure);
+  }
+  std::vector<std::vector<Content>> contents(tensorMemory.size());
+  for (const Tenure &tenure : model.tenures) {
+    const Step &wait = model.agents[tenure.agent].steps[tenure.begin];
+    bool released = wait.phase == tenure.round; // the first completion has happened already
+    auto found = givers.find({wait.barrier, wait.phase - 1});
+    if (groups[tenure.storage] < 0 || found == givers.end())
+      continue;
+    for (const Tenure *giver : found->second)
+      if (!released || (tensorMemory[groups[tenure.storage]] && giver->agent == tenure.agent))
+        contents[groups[tenure.storage]].push_back({intervalOf(*giver), intervalOf(tenure)});
+  }
+  return contents;
+}
+
 } // namespace
 
 void tileloom::rings::findOverlaps(const Model &model, const std::vector<int32_t> &groups,
@@ -150,17 +182,21 @@ void tileloom::rings::findOverlaps(const Model &model, const std::vector<int32_t
     carrying.execute();
   size_t count = tensorMemory.size();
   std::vector<std::vector<Interval>> uses(count);
+  std::vector<std::vector<Content>> contents = contentsOf(model, groups, tensorMemory);
   auto add = [&](int32_t storage, const Interval &use) {
     if (groups[storage] >= 0)
       uses[groups[storage]].push_back(use);
   };
   for (const Tenure &tenure : model.tenures)
-    add(tenure.storage, {tenure.agent, std::max(tenure.begin + 1, tenure.touched), tenure.end,
-                         tenure.later, tenure.written, tenure.filled});
+    add(tenure.storage, intervalOf(tenure));
   for (const Use &use : model.uses)
     add(use.storage, {use.agent, use.step, use.step, false, true, false});
   auto meet = [](const Run &run, const Interval &a, const Interval &b) {
     return !run.ran(a) || !run.ran(b) || (!run.follows(a, b) && !run.follows(b, a));
+  };
+  // What one use leaves for another is there all the time between them.
+  auto between = [](const Run &run, const Content &content, const Interval &use) {
+    return !run.follows(use, content.read) && !run.follows(content.write, use);
   };
   for (size_t first = 0; first < count; ++first)
     for (size_t second = first + 1; second < count; ++second) {
@@ -169,6 +205,11 @@ void tileloom::rings::findOverlaps(const Model &model, const std::vector<int32_t
       for (size_t a = 0; !found && a < uses[first].size(); ++a)
         for (size_t b = 0; !found && b < uses[second].size(); ++b)
           found = meet(tensorMemory[first] ? carrying : strict, uses[first][a], uses[second][b]);
+      const Run &run = tensorMemory[first] ? carrying : strict;
+      for (auto [holder, other] : {std::pair(first, second), std::pair(second, first)})
+        for (size_t a = 0; !found && a < contents[holder].size(); ++a)
+          for (size_t b = 0; !found && b < uses[other].size(); ++b)
+            found = between(run, contents[holder][a], uses[other][b]);
       if (found)
         overlaps.insert(pair);
     }

@@ -32,13 +32,13 @@ static Value byWords(OpBuilder &builder, Location loc, Value value,
     Value word = arith::ExtUIOp::create(builder, loc, i32, bitcast(integer, value));
     return bitcast(type, arith::TruncIOp::create(builder, loc, integer, move(word)));
   }
-  auto pair = VectorType::get({static_cast<int64_t>(bits / 32)}, i32);
-  Value words = bitcast(pair, value), result = LLVM::PoisonOp::create(builder, loc, pair);
-  for (unsigned i = 0; i < bits / 32; ++i) {
-    Value index = Scalar{builder, loc}.i32(i);
-    result = LLVM::InsertElementOp::create(
-        builder, loc, result, move(LLVM::ExtractElementOp::create(builder, loc, words, index)),
-        index);
+  // In integers: of a vector LLVM would leave a word undefined that a mask drops later, and add to it before.
+  Value whole = bitcast(integer, value), result;
+  for (unsigned shift = 0; shift < bits; shift += 32) {
+    Value amount = arith::ConstantIntOp::create(builder, loc, integer, shift);
+    Value word = arith::TruncIOp::create(builder, loc, i32, shift ? Value(arith::ShRUIOp::create(builder, loc, whole, amount)) : whole);
+    Value wide = arith::ExtUIOp::create(builder, loc, integer, move(word));
+    result = shift ? Value(arith::OrIOp::create(builder, loc, result, arith::ShLIOp::create(builder, loc, wide, amount))) : wide;
   }
   return bitcast(type, result);
 }

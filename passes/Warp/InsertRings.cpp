@@ -332,6 +332,9 @@ private:
       if (ancestor && (!last || last->isBeforeInBlock(ancestor)))
         last = ancestor;
     }
+    // Only a product that reads the slot itself leaves nothing that the lanes of a warp have to meet after.
+    if (kind == ReleaseKind::Wgmma && read.contains(tenure.token))
+      kind = ReleaseKind::Generic;
     builder.setInsertionPointAfter(last);
     in(roleOf(tenure.token.getDefiningOp()),
        ReleaseOp::create(builder, last->getLoc(), tenure.token, tenure.free, kind));

@@ -145,6 +145,21 @@ static void changeInPlace(tile::DotOp dot, CarriedSum &carried, const InRole &ow
   owner.give(held, ready, ReleaseKind::Generic);
 }
 
+/// A sum that goes through registers is written before its first product, which may not read it: then it starts from zeros, as registers
+/// that nothing was written to are no value to store.
+static void defineStart(Value sum) {
+  auto argument = dyn_cast<BlockArgument>(sum);
+  auto loop = argument ? dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp()) : scf::ForOp();
+  OpOperand *init = loop ? loop.getTiedLoopInit(argument) : nullptr;
+  if (!init)
+    return;
+  auto poison = init->get().getDefiningOp<ub::PoisonOp>();
+  if (!poison)
+    return defineStart(init->get());
+  OpBuilder builder(poison);
+  init->set(arith::ConstantOp::create(builder, poison.getLoc(), cast<TypedAttr>(builder.getZeroAttr(poison.getType()))));
+}
+
 LogicalResult ProductLowering::lowerToTensorMemory(tile::DotOp dot) {
   OpBuilder builder(dot);
   Location loc = dot.getLoc();
@@ -176,6 +191,8 @@ LogicalResult ProductLowering::lowerToTensorMemory(tile::DotOp dot) {
     builder.setInsertionPoint(loop);
   if (written) {
     auto [token, slot] = owner.take(free, sum);
+    if (!loop)
+      defineStart(dot.getAcc());
     owner.make<nv::TmemStoreOp>(loop ? carried.init() : dot.getAcc(), slot);
     owner.give(token, ready, ReleaseKind::Generic);
   }

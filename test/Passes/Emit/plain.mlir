@@ -145,3 +145,36 @@ func.func @equal(%p: i64, %n: i32) {
   }
   return
 }
+
+// -----
+
+#line = #nv.blocked<[4], [32], [4], [0]>
+
+// Floats of 8 bits are integers here, scalars as well: their bits are what they are, and integers become them by way of fp32.
+// CHECK-LABEL: func.func @narrow_floats
+// CHECK-SAME: %[[P:.*]]: i64, %[[I:.*]]: i32, %[[D:.*]]: f64
+func.func @narrow_floats(%p: i64, %i: i32, %d: f64) {
+  warp.specialize {
+    warp.role @main warps(4) attributes {nv.first_warp = 0 : i64} {
+      %k = nv.index dim(0) : tensor<512xi32, #line>
+      // CHECK-COUNT-4: arith.sitofp {{.*}} : i32 to f32
+      // CHECK: nvvm.convert.f32x2.to.f8x2
+      %t = arith.sitofp %k : tensor<512xi32, #line> to tensor<512xf8E5M2, #line>
+      %b = arith.bitcast %t : tensor<512xf8E5M2, #line> to tensor<512xi8, #line>
+      nv.global_store %b to %p[%k] : tensor<512xi8, #line>, tensor<512xi32, #line>
+      // CHECK: %[[F:.*]] = arith.sitofp %[[I]] : i32 to f32
+      // CHECK: nvvm.convert.f32x2.to.f8x2 <satfinite> %[[F]], %[[F]]
+      %s = arith.sitofp %i : i32 to f8E4M3FN
+      // CHECK: arith.truncf %[[D]] : f64 to f32
+      // CHECK: nvvm.convert.f32x2.to.f8x2
+      %n = arith.truncf %d : f64 to f8E4M3FN
+      %c = arith.cmpi eq, %i, %i : i32
+      // CHECK: arith.select {{.*}} : i8
+      %o = arith.select %c, %s, %n : f8E4M3FN
+      // CHECK: nvvm.convert.f8x2.to.f16x2
+      %w = arith.extf %o : f8E4M3FN to f64
+      nv.global_store %w to %p[%i] : f64, i32
+    }
+  }
+  return
+}

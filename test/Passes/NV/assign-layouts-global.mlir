@@ -177,3 +177,20 @@ func.func @scan_beside_sum(%x: i64 {tile.divisibility = 16 : i32}) {
   }
   return
 }
+
+// -----
+
+// A line of a scan whose length is no power of two is one thread's.
+// CHECK-LABEL: func.func @odd_lines
+func.func @odd_lines(%x: i64 {tile.divisibility = 16 : i32}) {
+  warp.specialize {
+    warp.role @main warps(2) {
+      %i = nv.index dim(0) : tensor<64x24xi32>
+      %v = nv.global_load %x[%i] : tensor<64x24xi32> -> tensor<64x24xf32>
+      // CHECK: nv.scan add {{.*}} : tensor<64x24xf32, #nv.blocked<[1, 8], [32, 1], [2, 1], [1, 0]>>
+      %p = nv.scan add %v dim(1) : tensor<64x24xf32>
+      nv.global_store %p to %x[%i] : tensor<64x24xf32>, tensor<64x24xi32>
+    }
+  }
+  return
+}

@@ -214,3 +214,41 @@ func.func @branches(%C: !tile.desc<64x64xbf16>, %n: i32, %k: i32) {
   }
   return
 }
+
+// -----
+
+!s = !warp.buffer<1 x [128x128xf32], tmem>
+!p = !warp.buffer<1 x [128x128xbf16], tmem>
+
+// What @mma leaves in %s for @math to read is there while @math writes %p: the uses follow one another, and yet nothing is apart.
+// CHECK-LABEL: func.func @contents
+// CHECK-NOT: nv.apart
+// CHECK: return
+func.func @contents() {
+  %s = warp.buffer : !s
+  %s_free = warp.ring released %s : !s
+  %s_ready = warp.ring %s : !s
+  %p = warp.buffer : !p
+  %p_free = warp.ring released %p : !p
+  %p_ready = warp.ring %p : !p
+  warp.specialize {
+    warp.role @math warps(4) {
+      %ts = warp.acquire %s_ready
+      %vs = warp.slot %ts : !nv.memdesc<128x128xf32, tmem>
+      %tp = warp.acquire %p_free
+      %vp = warp.slot %tp : !nv.memdesc<128x128xbf16, tmem>
+      %zero = arith.constant dense<0.0> : tensor<128x128xbf16>
+      nv.tmem.store %zero to %vp : tensor<128x128xbf16>, !nv.memdesc<128x128xbf16, tmem>
+      warp.release %tp to %p_ready generic
+      %x = nv.tmem.load %vs : !nv.memdesc<128x128xf32, tmem> -> tensor<128x128xf32>
+      warp.release %ts to %s_free generic
+    }
+    warp.role @mma warps(1) {
+      %ts = warp.acquire %s_free
+      warp.release %ts to %s_ready tcgen05
+      %tp = warp.acquire %p_ready
+      warp.release %tp to %p_free tcgen05
+    }
+  }
+  return
+}

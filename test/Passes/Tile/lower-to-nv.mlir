@@ -96,3 +96,13 @@ func.func @indexed(%x: tensor<64x32xf32>, %i: tensor<64x8xi32>, %y: tensor<64xi3
   %b = tile.histogram %y : tensor<64xi32> -> tensor<16xi32>
   return %a, %b : tensor<64x8xf32>, tensor<16xi32>
 }
+
+// A row of one element grows behind a dimension that is taken out again.
+// CHECK-LABEL: func.func @one_element
+// CHECK-SAME: (%[[X:.*]]: tensor<1xi1>)
+// CHECK: %[[B:.*]] = nv.broadcast %[[X]] dim(0) : tensor<1xi1> -> tensor<64x1xi1>
+// CHECK: nv.reshape %[[B]] : tensor<64x1xi1> -> tensor<64xi1>
+func.func @one_element(%x: tensor<1xi1>) -> tensor<64xi1> {
+  %y = tile.broadcast %x : tensor<1xi1> -> tensor<64xi1>
+  return %y : tensor<64xi1>
+}

@@ -66,3 +66,24 @@ func.func @one_place(%s: i32) -> tensor<1xi32> {
   %y = arith.muli %two, %place : tensor<1xi32>
   return %y : tensor<1xi32>
 }
+
+// -----
+
+// A reduction along another dimension than the one that was inserted is one of what it was inserted into; of a row it is a scalar.
+// CHECK-LABEL: func.func @beside_unit
+// CHECK-SAME: (%[[X:.*]]: tensor<16x8xf32>, %[[Y:.*]]: tensor<4xi32>)
+func.func @beside_unit(%x: tensor<16x8xf32>, %y: tensor<4xi32>) -> (tensor<16x1xf32>, tensor<4x128xi32>) {
+  // CHECK-DAG: %[[R:.*]] = nv.reduce add %[[X]] dim(1) : tensor<16x8xf32> -> tensor<16xf32>
+  // CHECK-DAG: tile.expand_dims %[[R]] dim(1)
+  %e = tile.expand_dims %x dim(1) : tensor<16x8xf32> -> tensor<16x1x8xf32>
+  %r = tile.reduce add %e dim(2) : tensor<16x1x8xf32> -> tensor<16x1xf32>
+  // CHECK-DAG: %[[M:.*]] = nv.reduce max %[[Y]] dim(0) : tensor<4xi32> -> i32
+  // CHECK-DAG: %[[S:.*]] = nv.splat %[[M]] : i32 -> tensor<4x128xi32>
+  // CHECK: return {{.*}}, %[[S]]
+  %f = tile.expand_dims %y dim(1) : tensor<4xi32> -> tensor<4x1xi32>
+  %m = tile.reduce max %f dim(0) : tensor<4x1xi32> -> tensor<1xi32>
+  %g = tile.expand_dims %m dim(0) : tensor<1xi32> -> tensor<1x1xi32>
+  %h = tile.broadcast %g : tensor<1x1xi32> -> tensor<4x1xi32>
+  %b = tile.broadcast %h : tensor<4x1xi32> -> tensor<4x128xi32>
+  return %r, %b : tensor<16x1xf32>, tensor<4x128xi32>
+}

@@ -614,3 +614,34 @@ func.func @stacked(%A: !tile.desc<128x64xbf16>, %B: !tile.desc<64x64xbf16>, %m: 
   }
   return
 }
+
+// -----
+
+// A slot that a product reads and the warps too: its lanes meet before one of them gives it back. On Blackwell the sum that a store reads
+// between products is written before the first of them, from zeros.
+// CHECK-LABEL: func.func @read_twice
+// CHECK: nv.local_load %{{.*}} {warp.in = "math"}
+// CHECK: nv.wgmma.wait
+// CHECK: warp.release %{{.*}} to %{{.*}} generic {warp.in = "math"}
+//
+// TMEM-LABEL: func.func @read_twice
+// TMEM: %[[ZEROS:.*]] = arith.constant dense<0.000000e+00> : tensor<64x32xf32>
+// TMEM: scf.for {{.*}} iter_args(%[[ACC:.*]] = %[[ZEROS]])
+// TMEM: nv.tmem.store %[[ACC]]
+func.func @read_twice(%A: !tile.desc<64x64xbf16>, %B: !tile.desc<64x32xbf16>, %C: !tile.desc<64x64xbf16>, %D: !tile.desc<64x32xf32>, %k: i32)
+    attributes {tile.kernel} {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %none = ub.poison : tensor<64x32xf32>
+  %sum = scf.for %i = %c0 to %k step %c64 iter_args(%acc = %none) -> tensor<64x32xf32> : i32 {
+    %a = tile.load %A[%c0, %i] : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+    %b = tile.load %B[%i, %c0] : !tile.desc<64x32xbf16> -> tensor<64x32xbf16>
+    %later = arith.cmpi ne, %i, %c0 : i32
+    %d = tile.dot %a, %b acc(%acc) use_acc(%later) : tensor<64x64xbf16>, tensor<64x32xbf16> -> tensor<64x32xf32>
+    %n = arith.negf %a : tensor<64x64xbf16>
+    tile.store %n to %C[%c0, %i] : tensor<64x64xbf16>, !tile.desc<64x64xbf16>
+    tile.store %d to %D[%c0, %i] : tensor<64x32xf32>, !tile.desc<64x32xf32>
+    scf.yield %d : tensor<64x32xf32>
+  }
+  return
+}
