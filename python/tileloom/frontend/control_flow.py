@@ -157,10 +157,11 @@ class ControlFlow:
                         raise ProgramError(f"variable '{name}' {end[name].why}, so the next iteration cannot use it")
                     joined[name] = carry.join(name, forms[name], carry.form_of(end[name], not isinstance(forms[name], carry.Static)),
                                               ("before the loop", "after an iteration"))
-                except ProgramError:
+                except ProgramError as wrong:
                     if needed:
                         raise
                     del carried[name]  # the body has a use of its own for the name
+                    self.own_uses[name] = str(wrong)
             if joined == forms:
                 return result, forms, end
             forms = joined
@@ -170,8 +171,9 @@ class ControlFlow:
         self.names = dict(before)
         for name in [*assigned, *targets]:
             if name not in carried:
+                own = self.own_uses.pop(name, None)
                 self.names[name] = carry.Undefined("was assigned in a loop, whose body may not have run" if name not in before else
-                                                   "was assigned in a loop before")
+                                                   "was assigned in a loop before" + (f" ({own})" if own else ""))
 
     def run_time_loop(self, node, bounds):
         if not isinstance(node.target, ast.Name):

@@ -35,6 +35,7 @@ class Visitor(Expressions, ControlFlow):
         self.names = dict(values)
         self.depth = builder.depth
         self._reads = names.reads(source.tree.body)
+        self.own_uses = {}  # names that a loop does not carry as it gives them another type: what is wrong with that
 
     def run(self):
         """Visits the body; gives what the function returns."""

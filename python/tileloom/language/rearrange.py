@@ -41,7 +41,9 @@ def _numbers(name, *values):
 
 def join(a, b):
     """Both in a new last dimension of extent 2."""
-    a, b = semantic.unify(*_numbers("tl.join", a, b))
+    a, b = _numbers("tl.join", a, b)
+    if a.dtype is not b.dtype or a.shape != b.shape:
+        a, b = semantic.unify(a, b)
     rank = len(a.shape)
     first = semantic.compare("eq", _which(rank + 1), 0)
     return semantic.where(first, _expand(a, rank), _expand(b, rank))

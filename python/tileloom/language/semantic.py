@@ -326,7 +326,8 @@ def where(condition, x, y):
     if isinstance(x, pointer) or isinstance(y, pointer):
         raise ProgramError(f"tl.where of {describe(x)} and {describe(y)}: choose offsets, and add them to the pointer")
     condition = truth(condition)
-    x, y = unify(x, y)
+    if not (isinstance(x, tensor) and isinstance(y, tensor) and x.dtype is y.dtype):  # floats of 8 bits are chosen as they are
+        x, y = unify(x, y)
     if condition.shape or x.shape:
         shape = common_shape(condition, x)
         x, y = broadcast_to(x, shape), broadcast_to(y, shape)
