@@ -70,11 +70,13 @@ struct Computation {
     return depends;
   }
 
-  /// Whether nothing else needs the result of `op`.
-  bool isOnly(Operation *op) const {
-    return operations.contains(op) && llvm::all_of(op->getUsers(), [&](Operation *user) {
-             return operations.contains(user) || isa<tile::DotOp, tile::TransOp>(user);
-           });
+  /// Whether nothing but products needs the result of `op`, by way of the operand if it is not that itself.
+  bool isOnly(Operation *op) const { return operations.contains(op) && isUsedHere(op, /*byProducts=*/op == operations.back()); }
+
+  bool isUsedHere(Operation *op, bool byProducts) const {
+    return llvm::all_of(op->getUsers(), [&](Operation *user) {
+      return operations.contains(user) || (byProducts && isa<tile::DotOp, tile::TransOp>(user));
+    });
   }
 
   Block *body;
@@ -121,7 +123,9 @@ ProducerCost schedule::producerCost(tile::DotOp dot, Value source, bool isB, int
     if (load->getBlock() == body)
       stage += bytesOf(load.getType());
   });
+  // A copy that another role reads as well cannot be handed to this one.
   cost.possible = llvm::all_of(own.fromCopies, [&](Operation *op) { return own.isOnly(op); }) &&
+                  llvm::all_of(own.copies, [&](Operation *op) { return own.isUsedHere(op, /*byProducts=*/false); }) &&
                   isa<scf::ForOp, scf::WhileOp>(body->getParentOp());
   int64_t groups = replicas + 2; // with those of the load and the gather role
   cost.fits = cost.possible && groups * 128 <= 1024 &&

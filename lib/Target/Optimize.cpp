@@ -7,6 +7,7 @@
 //
 //===--------------------------------------------------------------------------------------===//
 
+#include "AwaitedCopies.h"
 #include "ExtractPlacement.h"
 #include "LoopHints.h"
 #include "SinkPastLoops.h"
@@ -89,6 +90,7 @@ mlir::LogicalResult optimizeLLVM(mlir::ModuleOp source, llvm::Module &module,
   if (!runCatchingFatalErrors([&] { runPipeline(module, machine, options); }, error))
     return source.emitError("LLVM could not optimise the module: ") << error;
   placeExtracts(module);
+  copyAwaited(module);
   return mlir::success();
 }
 

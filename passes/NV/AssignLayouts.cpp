@@ -21,6 +21,8 @@
 
 #include "mlir/IR/Builders.h"
 
+#include <numeric>
+
 namespace tileloom::nv {
 #define GEN_PASS_DEF_NVASSIGNLAYOUTS
 #include "passes/NV/Passes.h.inc"
@@ -156,6 +158,30 @@ void dropConversions(warp::RoleOp role) {
   });
 }
 
+/// The extents of what the role takes out of tiles of this shape, and of the panels that they lie in in shared memory, which are as wide as
+/// the swizzle.
+SmallVector<int64_t> piecesOf(warp::RoleOp role, RankedTensorType type) {
+  SmallVector<int64_t> pieces(type.getShape());
+  role.walk([&](Operation *op) {
+    if (!isa<nv::LocalLoadOp, nv::LocalStoreOp>(op) || pieces.size() < 2)
+      return;
+    Value tile = isa<nv::LocalLoadOp>(op) ? op->getResult(0) : op->getOperand(0);
+    auto view = cast<nv::MemDescType>(op->getOperand(isa<nv::LocalLoadOp>(op) ? 0 : 1).getType());
+    auto smem = dyn_cast_if_present<nv::SmemAttr>(view.getLayout());
+    if (!smem || !smem.getSwizzle() || cast<RankedTensorType>(tile.getType()).getShape() != type.getShape())
+      return;
+    int64_t &piece = pieces[pieces.size() - (smem.getTransposed() ? 2 : 1)];
+    piece = std::gcd(piece, int64_t(smem.getSwizzle()) * 8 / tile::elementBits(view.getElementType()));
+  });
+  role.walk([&](nv::ExtractOp extract) {
+    if (cast<RankedTensorType>(extract.getSource().getType()).getShape() != type.getShape())
+      return;
+    for (auto [piece, extent] : llvm::zip(pieces, cast<RankedTensorType>(extract.getResult().getType()).getShape()))
+      piece = std::gcd(piece, extent);
+  });
+  return pieces;
+}
+
 void assignRegisters(warp::RoleOp role) {
   MLIRContext *context = role.getContext();
   int64_t warps = role.getWarps();
@@ -206,7 +232,7 @@ void assignRegisters(warp::RoleOp role) {
   role.walk([&](Operation *op) {
     for (Value result : op->getResults())
       if (nv::isTile(result) && !flow.lookup(result)) {
-        flow.assign(result, flow.fallback(cast<RankedTensorType>(result.getType())));
+        flow.assign(result, flow.fallback(cast<RankedTensorType>(result.getType()), piecesOf(role, cast<RankedTensorType>(result.getType()))));
         flow.run();
       }
   });

@@ -180,6 +180,9 @@ void LayoutFlow::propagateThrough(Operation *op, Attribute layout, unsigned inde
       to(nv::RowSlotAttr::get(op->getContext(), slot.getSlot(), slot.getCount(), layout));
     else if (auto attr = dyn_cast<nv::RowSlotAttr>(layout))
       to(attr.getParent());
+    else if (auto slice = dyn_cast<nv::SliceAttr>(layout)) // of each row
+      if (auto attr = dyn_cast<nv::RowSlotAttr>(slice.getParent()))
+        to(nv::SliceAttr::get(op->getContext(), slice.getDim(), attr.getParent()));
     return;
   }
   if (auto join = dyn_cast<nv::JoinRowSlotsOp>(op)) {
@@ -252,7 +255,7 @@ void LayoutFlow::apply() {
   }
 }
 
-Attribute LayoutFlow::fallback(RankedTensorType type) const {
+Attribute LayoutFlow::fallback(RankedTensorType type, ArrayRef<int64_t> pieces) const {
   MLIRContext *context = type.getContext();
   size_t rank = type.getRank();
   SmallVector<int64_t> size(rank, 1), threads(rank, 1), perRole(rank, 1), order;
@@ -264,7 +267,7 @@ Attribute LayoutFlow::fallback(RankedTensorType type) const {
   int64_t vector = std::max<int64_t>(1, 128 / std::max<int64_t>(8, bits)), lanes = 32,
           warpsLeft = warps;
   for (size_t i = rank; i-- > 0;) {
-    int64_t extent = type.getDimSize(i);
+    int64_t extent = pieces[i];
     while (i == rank - 1 && size[i] * 2 <= vector && extent % (size[i] * 2) == 0 &&
            type.getNumElements() >= size[i] * 2 * 32 * warps)
       size[i] *= 2;

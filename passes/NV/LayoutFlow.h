@@ -40,8 +40,8 @@ public:
   void run();
   /// None so far?
   mlir::Attribute lookup(mlir::Value value) const { return layouts.lookup(value); }
-  /// A layout for what nothing else decides.
-  mlir::Attribute fallback(mlir::RankedTensorType type) const;
+  /// A layout for what nothing else decides. pieces: extents of what is taken out of such a tile, which every thread has to hold in whole registers.
+  mlir::Attribute fallback(mlir::RankedTensorType type, llvm::ArrayRef<int64_t> pieces) const;
   /// From now on layouts leave leaves too.
   void leaveLeaves() { fromLeaves = true; }
   /// Writes the layouts into the types.

@@ -150,7 +150,7 @@ private:
     bool load = isa_and_nonnull<tile::LoadOp>(def);
     if (load && (anyOrder || viewed == isB))
       return;
-    bool ahead = load || followsFromMemory(source, written) || worthRole(dot, source, isB);
+    bool ahead = load || followsFromMemory(source, written) || isMadeAhead(source) || worthRole(dot, source, isB);
     if (!isB && !ahead)
       return;
     if (!anyOrder && viewed != isB) {
@@ -161,6 +161,12 @@ private:
     }
     Value stored = toShared(source, ahead, dot.getLoc());
     operand.set(viewed ? transposed(stored) : stored);
+  }
+
+  /// Whether another product has it made ahead already: the copies that it follows from have one reader.
+  bool isMadeAhead(Value source) const {
+    Value made = staged.lookup(source);
+    return made && made.getDefiningOp()->getAttrOfType<StringAttr>(warp::inAttrName).getValue() == gatherRole;
   }
 
   bool worthRole(tile::DotOp dot, Value source, bool isB) const {
