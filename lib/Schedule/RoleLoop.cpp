@@ -6,7 +6,7 @@
 // - the registers of an operand A are written only after the products that read the earlier value
 //   have retired, those of an accumulator only after the earlier value was read: ptxas serialises
 //   all products of a kernel that overwrites them in flight (C7513, C7514);
-// - the slots of one ring are taken in order; other side effects keep their order.
+// - the slots of one ring are taken in order, what the role hands to itself after it was given; other side effects keep their order.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -214,6 +214,22 @@ struct GraphBuilder {
     for (auto &[ring, chain] : rings)
       addChain(chain);
     addChain(effects);
+    addHandOvers(rings);
+  }
+
+  /// What the role hands to itself (operands that it computes): a slot is taken after it was given, that of a later iteration as many
+  /// iterations later as there are slots.
+  void addHandOvers(const llvm::MapVector<Value, SmallVector<unsigned>> &rings) {
+    for (auto [i, node] : llvm::enumerate(graph.nodes)) {
+      auto release = dyn_cast<warp::ReleaseOp>(node.op);
+      auto takers = release ? rings.find(release.getRing()) : rings.end();
+      if (takers == rings.end())
+        continue;
+      auto ring = release.getRing().getDefiningOp<warp::RingOp>();
+      unsigned depth = ring ? cast<warp::BufferType>(ring.getBuffer().getType()).getDepth() : 1;
+      for (unsigned taker : takers->second)
+        add(i, taker, i < taker ? 0 : depth);
+    }
   }
 };
 

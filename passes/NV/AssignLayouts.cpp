@@ -158,8 +158,8 @@ void dropConversions(warp::RoleOp role) {
   });
 }
 
-/// The extents of what the role takes out of tiles of this shape, and of the panels that they lie in in shared memory, which are as wide as
-/// the swizzle.
+/// The extents of what the role takes out of tiles of this shape, and of the panels that they lie in in shared memory, as wide as the swizzle,
+/// where they are some of the rows of a slot: the panels are apart there.
 SmallVector<int64_t> piecesOf(warp::RoleOp role, RankedTensorType type) {
   SmallVector<int64_t> pieces(type.getShape());
   role.walk([&](Operation *op) {
@@ -168,7 +168,7 @@ SmallVector<int64_t> piecesOf(warp::RoleOp role, RankedTensorType type) {
     Value tile = isa<nv::LocalLoadOp>(op) ? op->getResult(0) : op->getOperand(0);
     auto view = cast<nv::MemDescType>(op->getOperand(isa<nv::LocalLoadOp>(op) ? 0 : 1).getType());
     auto smem = dyn_cast_if_present<nv::SmemAttr>(view.getLayout());
-    if (!smem || !smem.getSwizzle() || cast<RankedTensorType>(tile.getType()).getShape() != type.getShape())
+    if (!smem || !smem.getSwizzle() || !smem.getRows() || cast<RankedTensorType>(tile.getType()).getShape() != type.getShape())
       return;
     int64_t &piece = pieces[pieces.size() - (smem.getTransposed() ? 2 : 1)];
     piece = std::gcd(piece, int64_t(smem.getSwizzle()) * 8 / tile::elementBits(view.getElementType()));

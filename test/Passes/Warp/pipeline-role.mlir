@@ -489,3 +489,63 @@ func.func @pending_at_the_end(%n: i32) {
   }
   return
 }
+
+// -----
+
+!b = !warp.buffer<2 x [64x64xbf16]>
+!w = !warp.buffer<1 x [64x64xbf16]>
+!v = !nv.memdesc<64x64xbf16>
+!h = tensor<64x64xbf16>
+!t = tensor<64x64xf32>
+
+// An operand that the role writes for itself is taken after it was given (warp-verify-rings above finds a deadlock otherwise).
+// CHECK-LABEL: @own_operand
+// CHECK: scf.for
+// CHECK: nv.local_store
+// CHECK-NEXT: warp.release %{{.*}} to %[[OWN:.*]] generic
+// CHECK: warp.acquire %[[OWN]]
+// CHECK: nv.wgmma
+func.func @own_operand(%n: i32, %p: i64) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %b = warp.buffer : !b
+  %free = warp.ring released %b : !b
+  %ready = warp.ring %b : !b
+  %w = warp.buffer : !w
+  %w_free = warp.ring released %w : !w
+  %w_ready = warp.ring %w : !w
+  warp.specialize {
+    warp.role @math warps(4) {
+      %z = arith.constant dense<0.0> : !t
+      %s:2 = scf.for %i = %c0 to %n step %c1 iter_args(%x = %z, %y = %z) -> (!t, !t) : i32 {
+        %r = warp.acquire %ready
+        %a = warp.slot %r : !v
+        %l = nv.local_load %a : !v -> !h
+        %m = arith.negf %l : !h
+        %k = warp.acquire %w_free
+        %q = warp.slot %k : !v
+        nv.local_store %m to %q : !h, !v
+        warp.release %k to %w_ready generic
+        %d0 = nv.wgmma %a, %a acc(%x) : !v, !v -> !t
+        %d = nv.wgmma.wait %d0 pending(0) : !t
+        %o = warp.acquire %w_ready
+        %v = warp.slot %o : !v
+        %e0 = nv.wgmma %a, %v acc(%y) : !v, !v -> !t
+        %e = nv.wgmma.wait %e0 pending(0) : !t
+        warp.release %o to %w_free wgmma
+        warp.release %r to %free generic
+        scf.yield %d, %e : !t, !t
+      } {warp.min_trips = 1 : i64}
+      %u = arith.addf %s#0, %s#1 : !t
+      %g = nv.index dim(1) : tensor<64x64xi64>
+      nv.global_store %u to %p[%g] : !t, tensor<64x64xi64>
+    }
+    warp.role @load warps(1) {
+      scf.for %i = %c0 to %n step %c1 : i32 {
+        %t = warp.acquire %free
+        warp.release %t to %ready tma
+      }
+    }
+  }
+  return
+}
