@@ -123,9 +123,9 @@ ProducerCost schedule::producerCost(tile::DotOp dot, Value source, bool isB, int
     if (load->getBlock() == body)
       stage += bytesOf(load.getType());
   });
-  // A copy that another role reads as well cannot be handed to this one.
+  // A tile that a product reads as well is copied for each of the two; what else is computed from it is not this role's.
   cost.possible = llvm::all_of(own.fromCopies, [&](Operation *op) { return own.isOnly(op); }) &&
-                  llvm::all_of(own.copies, [&](Operation *op) { return own.isUsedHere(op, /*byProducts=*/false); }) &&
+                  llvm::all_of(own.copies, [&](Operation *op) { return own.isUsedHere(op, /*byProducts=*/true); }) &&
                   isa<scf::ForOp, scf::WhileOp>(body->getParentOp());
   int64_t groups = replicas + 2; // with those of the load and the gather role
   cost.fits = cost.possible && groups * 128 <= 1024 &&

@@ -215,6 +215,10 @@ class Expressions:
         module = getattr(callee, "__module__", None) or ""
         own = module.startswith("tileloom.language") or isinstance(getattr(callee, "__self__", None), (tensor, descriptor, dtypes.dtype))
         name = getattr(callee, "__name__", None) or describe(callee)
+        if isinstance(callee, dtypes.dtype):
+            raise ProgramError(f"{callee!r} is called; needed tl.cast(value, {callee!r}) or value.to({callee!r})")
+        if not callable(callee) or isinstance(callee, (tensor, descriptor)):
+            raise ProgramError(f"{describe(callee)} is called; needed a function")
         if not own:
             return self.call_python(callee, name, arguments, keywords)
         try:
@@ -240,8 +244,6 @@ class Expressions:
             return replaced(*arguments, **keywords)
         if callee is float and arguments and isinstance(arguments[0], str):
             return float(arguments[0])
-        if isinstance(callee, dtypes.dtype):
-            raise ProgramError(f"{callee!r} is called; needed tl.cast(value, {callee!r}) or value.to({callee!r})")
         if isinstance(callee, types.FunctionType):
             raise ProgramError(f"'{name}' is an ordinary Python function; needed one with @tl.jit")
         if any(callee is known for known in _AT_COMPILE_TIME) or getattr(callee, "__module__", None) == "math":

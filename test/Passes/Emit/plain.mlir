@@ -163,7 +163,7 @@ func.func @narrow_floats(%p: i64, %i: i32, %d: f64) {
       %b = arith.bitcast %t : tensor<512xf8E5M2, #line> to tensor<512xi8, #line>
       nv.global_store %b to %p[%k] : tensor<512xi8, #line>, tensor<512xi32, #line>
       // CHECK: %[[F:.*]] = arith.sitofp %[[I]] : i32 to f32
-      // CHECK: nvvm.convert.f32x2.to.f8x2 <satfinite> %[[F]], %[[F]]
+      // CHECK: nvvm.convert.f32x2.to.f8x2 %[[F]], %[[F]]
       %s = arith.sitofp %i : i32 to f8E4M3FN
       // CHECK: arith.truncf %[[D]] : f64 to f32
       // CHECK: nvvm.convert.f32x2.to.f8x2
