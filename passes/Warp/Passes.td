@@ -165,6 +165,15 @@ def WarpBranchMasks : Pass<"warp-branch-masks"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def WarpStartAtZero : Pass<"warp-start-at-zero"> {
+  let summary = "Start sums at zero that start as zero times a factor";
+  let description = [{
+    Before a loop that warp-pipeline-role has made, for sums of products with an operand in registers. That a factor may not be finite goes
+    into the operand's first columns. The same results to the bit.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def WarpStageRole : Pass<"warp-stage-role"> {
   let summary = "Order synchronous work by rows while a product is in flight";
   let description = [{

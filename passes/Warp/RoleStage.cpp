@@ -24,6 +24,7 @@ void tileloom::buildRoleStage(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(warp::createWarpBranchMasks());
+  pm.addPass(warp::createWarpStartAtZero());
   pm.addPass(warp::createWarpTakeTurns());
   pm.addPass(warp::createWarpStageRole());
   pm.addPass(createCSEPass());

@@ -167,7 +167,8 @@ struct Stager {
   }
 
   /// One value that needs all critical work of `before`: sums of it where there are any, else its
-  /// last columns.
+  /// last columns. Of a chunk only these: its sum would be three additions behind its last element,
+  /// and the wait stands still meanwhile.
   Value pinFor(ArrayRef<unsigned> before) {
     SmallVector<Value> ends;
     for (unsigned i : before) {
@@ -179,7 +180,7 @@ struct Stager {
       for (unsigned j : before)
         if (auto fold = dyn_cast<nv::FoldOp>(clusters[work[j].cluster].ops.back());
             fold && fold.getSource() == cluster.result() &&
-            keyOf(work[j].part) == keyOf(work[i].part))
+            keyOf(work[j].part) == keyOf(work[i].part) && work[i].part.chunk != 0)
           end = pieces->get(fold.getResult(), work[j].part);
       if (!end) {
         Value part = pieces->get(cluster.result(), work[i].part);

@@ -149,7 +149,8 @@ func.func @attention(%Q: !box, %K: !box, %V: !box, %O: !tile.desc<1x64x1x128xbf1
           %fbb = nv.broadcast %fb dim(1) : !row -> !sum
           %rb = arith.mulf %sumb, %fbb : !sum
           %rb1 = arith.addf %rb, %yb0 : !sum
-          %started = arith.addf %sumna, %rb1 : !sum
+          %lastb = nv.extract %eb0[0, 16] : !part -> !sum
+          %started = arith.addf %sumna, %lastb : !sum
           %on1 = nv.wgmma.wait %on0 pending(0) after(%started : !sum) : !s
           warp.release %tv to %v_free wgmma
           %on = scf.if %any -> !s {
