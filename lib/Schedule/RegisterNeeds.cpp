@@ -22,7 +22,7 @@ namespace tileloom::schedule {
 std::string refusedRegisters(func::FuncOp kernel, const Machine &machine, int64_t replicas, bool takesTurns, bool &overlaid) {
   std::string reason;
   auto rows = [&](double whole) { return takesTurns ? whole : whole / replicas; };
-  double held = 0, columns = 0, over = 0, widest = 0;
+  double held = 0, columns = 0, over = 0, overWidest = 0, widest = 0;
   bool computes = false;
   kernel.walk([&](tile::DotOp dot) {
     auto sum = cast<RankedTensorType>(dot.getType());
@@ -42,6 +42,7 @@ std::string refusedRegisters(func::FuncOp kernel, const Machine &machine, int64_
               (replicas > 2 ? 2 : 1);
       columns += type.getDimSize(1) * bits / 32;
       over += type.getDimSize(1) * bits / 32;
+      overWidest = std::max<double>(overWidest, type.getDimSize(1));
     }
     double least = machine.tensorMemory ? 128 : 64;
     if (rows(sum.getDimSize(0)) < least || (machine.tensorMemory && rows(sum.getDimSize(0)) > 128))
@@ -63,6 +64,9 @@ std::string refusedRegisters(func::FuncOp kernel, const Machine &machine, int64_
     overlaid = columns * blocks > tensorMemoryColumns;
     if (overlaid)
       columns -= over;
+    // A row of the sum is in registers as a whole then: 160 columns spilled 120 to 400 bytes beside another block's.
+    if (overlaid && overWidest > 128)
+      reason = "registers: " + llvm::utostr(uint64_t(overWidest)) + " columns of a sum under what is made of it";
     if (columns * blocks > tensorMemoryColumns)
       reason = "tensor memory: " + llvm::utostr(uint64_t(columns * blocks)) + " columns needed";
   } else {
