@@ -64,6 +64,80 @@ def test_chains(seed, module_of):
     assert np.linalg.norm(out - values["t"]) < limit * np.linalg.norm(values["t"]) + 1e-6, text
 
 
+ORDERS = [(0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)]
+
+
+def moved(draw, shape):
+    """As step: elements that change places, by orders of dimensions and by indices, between a few operations that want layouts of their own."""
+    m, n = shape
+    kind, axis = draw.choice(["permute", "permute", "gather", "gather", "flip", "sort", "cat"]), draw.randint(0, 1)
+    if kind == "permute":
+        order, inner = draw.choice(ORDERS), draw.choice([e for e in (2, 4, 8) if m % e == 0 and e <= m] or [1])
+        extents = (m // inner, inner, n)
+        a, b, c = (extents[d] for d in order)
+        after = (a * b, c) if draw.randint(0, 1) else (a, b * c)
+        if after[1] >= 4:
+            return ([f"{own} = {own}.reshape({extents}).permute{order}.reshape({after})" for own in "tu"],
+                    [f"{own} = {own}.reshape({extents}).transpose({order}).reshape({after})" for own in "tu"], after)
+    if kind == "gather":
+        count = draw.choice([8, 16, 32])
+        wanted = (count, n) if axis == 0 else (m, count)
+        index = f"({{}}.arange(0, {wanted[0]})[:, None] * {draw.randint(1, 9)} + {{}}.arange(0, {wanted[1]})[None, :] * {draw.randint(1, 9)}) % {shape[axis]}"
+        return ([f"index = {index.format('tl', 'tl')}", f"t, u = tl.gather(t, index, {axis}), tl.gather(u, index, {axis})"],
+                [f"index = {index.format('np', 'np')}", f"t, u = np.take_along_axis(t, index, {axis}), np.take_along_axis(u, index, {axis})"], wanted)
+    if kind == "flip":
+        return [f"t = tl.flip(t, {axis})"], [f"t = np.flip(t, {axis})"], shape
+    if kind == "sort" and m * n <= 1024:
+        return [f"t = tl.sort(t, {axis})"], [f"t = np.sort(t, {axis})"], shape
+    if kind == "cat" and m * n <= 1024:
+        wanted = (2 * m, n) if axis == 0 else (m, 2 * n)
+        return [f"t, u = tl.cat(t, u, dim={axis}), tl.cat(u, u, dim={axis})"], [f"t, u = np.concatenate([t, u], {axis}), np.concatenate([u, u], {axis})"], wanted
+    return ["t = t + u"], ["t = R(t + u)"], shape
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_moves(seed, module_of):
+    """Half of them read pointers, half views, in a loop over tiles."""
+    draw = random.Random(1000 + seed)
+    shape = first = draw.choice([4, 8, 16, 32]), draw.choice([16, 32, 64])
+    dtype, warps, target = draw.choice(list(TYPES)), draw.choice([1, 2, 4, 8]), draw.choice(["sm_90a", "sm_100a"])
+    whole, views = dtype.startswith("int"), seed % 2 == 1
+    lines, statements = ["t, u = t.to(tl.float32), u.to(tl.float32)"] if whole else [], []
+    for _ in range(draw.randint(2, 5)):
+        for choose in (moved, step) if draw.randint(0, 1) else (moved,):
+            more, numpy, shape = choose(draw, shape)
+            lines += more
+            statements += numpy
+    if views:
+        head = ["import tileloom as tl\n\n\n@tl.jit\ndef kernel(x: tl.view, y: tl.view, out: tl.view):", f"for m, in tl.tiles((x.shape[0], {first[0]})):"]
+        body = [f"t, u = x.load([m, 0], [{first[0]}, {first[1]}]), y.load([m, 0], [{first[0]}, {first[1]}])", *lines,
+                f"out.store([m // {first[0]} * {shape[0]}, 0], t.to(tl.float32))"]
+        text = "\n    ".join(head + ["    " + line for line in body] + [""])
+    else:
+        text = "\n    ".join(["import tileloom as tl\n\n\n@tl.jit\ndef kernel(x, y, out):", f"at = tl.arange(0, {first[0]})[:, None] * {first[1]} + tl.arange(0, {first[1]})",
+                              "t, u = tl.load(x + at), tl.load(y + at)", *lines,
+                              f"tl.store(out + tl.arange(0, {shape[0]})[:, None] * {shape[1]} + tl.arange(0, {shape[1]}), t.to(tl.float32))", ""])
+    module = module_of(text)
+    rng = np.random.default_rng(seed)
+    tiles = 2 if views else 1
+    x, y = ((rng.integers(-6, 7, (tiles * first[0], first[1])) if whole else rng.standard_normal((tiles * first[0], first[1]))).astype(TYPES[dtype]) for _ in range(2))
+    out = np.full((tiles * shape[0], shape[1]), np.nan, np.float32)
+    if views:
+        module.kernel(x, y, out, target=target)
+    else:
+        module.kernel[(1,)](x, y, out, target=target, num_warps=warps)
+    for tile in range(tiles):
+        own = slice(tile * first[0], (tile + 1) * first[0])
+        values = {"np": np, "own": "float32" if whole else dtype, "t": x[own].astype(np.float64), "u": y[own].astype(np.float64)}
+        values["C"] = lambda value, name: value.astype(TYPES[name]).astype(np.float64)
+        values["R"] = lambda value: values["C"](value, values["own"])
+        for statement in statements:
+            exec(statement, values)
+        found = out[tile * shape[0]:(tile + 1) * shape[0]]
+        limit = 0.03 if "bfloat16" in text + dtype else 4e-3
+        assert np.linalg.norm(found - values["t"]) < limit * np.linalg.norm(values["t"]) + 1e-6, text
+
+
 @tl.jit
 def centred(x, out, N: tl.constexpr):
     """out = x - 0.5 * mean(x), by a sum that keeps its dimension."""
