@@ -121,7 +121,9 @@ public:
   void emit(Handler handler, uint16_t flags = 0, uint8_t cost = 1);
   /// The same for an instruction that puts together its results from these bytes.
   /// The flag of an instruction whose result for each half of a register depends on that half of its operands.
-  static uint16_t halves(Ty t) { return t == Ty::F16x2 || t == Ty::BF16x2 ? uint16_t(FlagHalves) : uint16_t(0); }
+  static uint16_t halves(Ty t) {
+    return t == Ty::F16x2 || t == Ty::BF16x2 || t == Ty::U16x2 || t == Ty::S16x2 ? uint16_t(FlagHalves) : uint16_t(0);
+  }
   void emitBytes(Handler handler, std::vector<ByteSource> sources, uint16_t flags = 0);
   Program &program;
   const Ast &ast;

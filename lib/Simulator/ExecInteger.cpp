@@ -164,7 +164,7 @@ void binary(Decoder &d, Ty t, Handler h, uint8_t cost = 1) {
   d.in.a = d.use(d.operand(1), t);
   d.in.b = d.use(d.operand(2), t);
   d.in.d = d.def(d.operand(0), t);
-  d.emit(h, 0, cost);
+  d.emit(h, d.halves(t), cost);
 }
 
 void decodeAddSub(Decoder &d, bool subtract, bool readsCarry) {

@@ -2,7 +2,7 @@
 //
 // LLVM packs a value and an undefined one into a register and then uses only the bytes of the first.
 // Where Warp::written lacks lanes of a register, Warp::partial says which bytes hold a value in them.
-// Instructions that only move bytes take that along, as do those of two floats in a register by halves; a byte is used by all others that
+// Instructions that only move bytes take that along, as do those of two values in a register by halves; a byte is used by all others that
 // read it.
 //
 //===----------------------------------------------------------------------===//

@@ -44,7 +44,7 @@ enum InstrFlag : uint16_t {
   FlagPhiLike = 64,  // chooses between sources: one of them may be undefined
   FlagMatrix = 128,  // wgmma: checks its registers itself
   FlagBytes = 256,   // moves bytes as Program::byteMoves says, undefined ones without complaint
-  FlagHalves = 512,  // two floats of 16 bits in each register: those of an undefined half are undefined
+  FlagHalves = 512,  // two values of 16 bits in each register: those of an undefined half are undefined
 };
 
 struct Instr {

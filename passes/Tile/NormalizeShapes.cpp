@@ -45,6 +45,16 @@ Value squeezed(OpBuilder &builder, Value value, int64_t dim) {
   return splatFor(builder, value, without(type, dim));
 }
 
+/// Whether squeezed() gives a value: asked before anything is made, as the rewrite would not end otherwise.
+bool canSqueeze(Value value, int64_t dim) {
+  if (!isa<RankedTensorType>(value.getType()))
+    return true;
+  if (auto expand = value.getDefiningOp<ExpandDimsOp>())
+    return static_cast<int64_t>(expand.getDim()) == dim;
+  SplatElementsAttr constant;
+  return value.getDefiningOp<SplatOp>() || value.getDefiningOp<nv::SplatOp>() || matchPattern(value, m_Constant(&constant));
+}
+
 /// elementwise(expand_dims x, ...) -> expand_dims(elementwise(x, ...)).
 struct SinkExpandDims : RewritePattern {
   explicit SinkExpandDims(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
@@ -60,12 +70,11 @@ struct SinkExpandDims : RewritePattern {
     if (!expand)
       return failure();
     int64_t dim = expand.getDim();
+    if (!llvm::all_of(op->getOperands(), [&](Value operand) { return canSqueeze(operand, dim); }))
+      return failure();
     SmallVector<Value> operands;
-    for (Value operand : op->getOperands()) {
+    for (Value operand : op->getOperands())
       operands.push_back(squeezed(rewriter, operand, dim));
-      if (!operands.back())
-        return failure();
-    }
     Value inner = cloneFor(rewriter, op, operands, without(type, dim));
     rewriter.replaceOpWithNewOp<ExpandDimsOp>(op, type, inner, dim);
     return success();

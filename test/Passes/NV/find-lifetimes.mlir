@@ -252,3 +252,37 @@ func.func @contents() {
   }
   return
 }
+
+// -----
+
+!x = !warp.buffer<1 x [64x64xbf16]>
+#rows = #nv.blocked<[1, 8], [4, 8], [4, 1], [1, 0]>
+#columns = #nv.blocked<[8, 1], [8, 4], [1, 4], [0, 1]>
+
+// An exchange in a loop without rings: how often that runs no trace knows, and a warp may still read when another one fills the slot.
+// CHECK-LABEL: func.func @exchange_before
+// CHECK-NOT: nv.apart
+// CHECK: return
+func.func @exchange_before(%n: i32, %p: i64, %v: tensor<64x64xbf16, #rows>) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %x = warp.buffer : !x
+  %free = warp.ring released %x : !x
+  %ready = warp.ring %x : !x
+  warp.specialize {
+    warp.role @make warps(4) {
+      scf.for %i = %c0 to %n step %c1 : i32 {
+        %y = nv.convert_layout %v : tensor<64x64xbf16, #rows> -> tensor<64x64xbf16, #columns>
+        %at = nv.index dim(0) : tensor<64x64xi32, #columns>
+        nv.global_store %y to %p[%at] : tensor<64x64xbf16, #columns>, tensor<64x64xi32, #columns>
+      }
+      %t = warp.acquire %free
+      warp.release %t to %ready generic
+    }
+    warp.role @take warps(4) {
+      %t = warp.acquire %ready
+      warp.release %t to %free generic
+    }
+  }
+  return
+}

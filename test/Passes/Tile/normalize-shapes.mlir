@@ -87,3 +87,15 @@ func.func @beside_unit(%x: tensor<16x8xf32>, %y: tensor<4xi32>) -> (tensor<16x1x
   %b = tile.broadcast %h : tensor<4x1xi32> -> tensor<4x128xi32>
   return %r, %b : tensor<16x1xf32>, tensor<4x128xi32>
 }
+
+// -----
+
+// An operation that keeps the dimension, as one operand has it of its own, is left alone; nothing is made for it again and again.
+// CHECK-LABEL: func.func @own_dimension
+func.func @own_dimension(%x: tensor<16x1xf32>, %m: tensor<16xi1>) -> tensor<16x1xf32> {
+  %e = tile.expand_dims %m dim(1) : tensor<16xi1> -> tensor<16x1xi1>
+  %z = arith.constant dense<0.0> : tensor<16x1xf32>
+  // CHECK: arith.select {{.*}} : tensor<16x1xi1>, tensor<16x1xf32>
+  %y = arith.select %e, %z, %x : tensor<16x1xi1>, tensor<16x1xf32>
+  return %y : tensor<16x1xf32>
+}

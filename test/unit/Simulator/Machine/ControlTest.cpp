@@ -190,6 +190,7 @@ TEST(Registers, DefinedBytesMayBeUsed) {
       "and.b32 %r4, %r1, 0xFF; st.global.b32 [%rd1], %r4;",
       "and.b64 %rd3, %rd2, 0xFFFF; cvt.u32.u64 %r4, %rd3; st.global.b32 [%rd1], %r4;",
       "abs.f16x2 %r4, %r1; cvt.u32.u16 %r4, %r4; st.global.b32 [%rd1], %r4;",
+      "add.s16x2 %r4, %r1, 0; cvt.u32.u16 %r4, %r4; st.global.b32 [%rd1], %r4;",
       "max.bf16x2 %r4, %r1, %r2; cvt.u32.u16 %r4, %r4; st.global.b32 [%rd1], %r4;",
       // The other half is written later, in some lanes sooner than in others.
       "setp.lt.u32 %p1, %t, 9; @%p1 mov.b32 %r1, %t; @!%p1 mov.b32 %r1, {%h1, 0}; "
