@@ -5,7 +5,6 @@
 #include "tileloom/Analysis/RingProgram.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 using namespace tileloom;
@@ -27,20 +26,6 @@ static bool mayAlternate(Operation *op) {
     if (branch && !isa<scf::IfOp>(up))
       return true;
     branch |= isa<scf::IfOp>(up);
-  }
-  return false;
-}
-
-/// Whether a trace may leave an exchange out: it is in a loop without ring operations, whose trips nothing has asked for.
-static bool mayBeLeftOut(Operation *op) {
-  for (Operation *up = op->getParentOp(); !isa<warp::RoleOp>(up); up = up->getParentOp()) {
-    if (!isa<scf::ForOp, scf::WhileOp>(up))
-      continue;
-    auto loop = dyn_cast<scf::ForOp>(up);
-    bool known = loop && getConstantIntValue(loop.getLowerBound()) && getConstantIntValue(loop.getUpperBound()) && getConstantIntValue(loop.getStep());
-    auto ring = [](Operation *inner) { return isa<warp::AcquireOp, warp::ReleaseOp>(inner) ? WalkResult::interrupt() : WalkResult::advance(); };
-    if (!known && !up->walk(ring).wasInterrupted())
-      return true;
   }
   return false;
 }
@@ -80,7 +65,7 @@ static Pairs overlapsInAnyCase(ArrayRef<Operation *> storages, ArrayRef<Operatio
     for (Operation *op : scratchUsers)
       if (op->getParentOfType<warp::RoleOp>() == storages[number])
         users.push_back(op);
-    if (llvm::none_of(users, mayAlternate) && llvm::none_of(users, mayBeLeftOut))
+    if (llvm::none_of(users, mayAlternate))
       continue;
     for (int64_t other = 0; other < count; ++other)
       if (other != number)

@@ -180,10 +180,11 @@ bool Tracer::execute(scf::WhileOp loop) {
   Block &before = loop.getBefore().front(), &after = loop.getAfter().front();
   assign(before.getArguments(), loop.getInits());
   auto condition = cast<scf::ConditionOp>(before.getTerminator());
-  while (true) {
+  for (bool once = false;; once = true) { // as above, without a condition
     if (!runBlock(before))
       return false;
-    if (!lookup(condition.getCondition()).value_or(0))
+    std::optional<int64_t> more = lookup(condition.getCondition());
+    if (more ? !*more : once)
       break;
     assign(after.getArguments(), condition.getArgs());
     if (!runBlock(after))

@@ -231,6 +231,9 @@ func.func @contents() {
   %p = warp.buffer : !p
   %p_free = warp.ring released %p : !p
   %p_ready = warp.ring %p : !p
+  %d = warp.buffer : !s
+  %d_free = warp.ring released %d : !s
+  %d_ready = warp.ring %d : !s
   warp.specialize {
     warp.role @math warps(4) {
       %ts = warp.acquire %s_ready
@@ -240,14 +243,18 @@ func.func @contents() {
       %zero = arith.constant dense<0.0> : tensor<128x128xbf16>
       nv.tmem.store %zero to %vp : tensor<128x128xbf16>, !nv.memdesc<128x128xbf16, tmem>
       warp.release %tp to %p_ready generic
+      %td = warp.acquire %d_ready
       %x = nv.tmem.load %vs : !nv.memdesc<128x128xf32, tmem> -> tensor<128x128xf32>
       warp.release %ts to %s_free generic
+      warp.release %td to %d_free generic
     }
     warp.role @mma warps(1) {
       %ts = warp.acquire %s_free
       warp.release %ts to %s_ready tcgen05
       %tp = warp.acquire %p_ready
+      %td = warp.acquire %d_free
       warp.release %tp to %p_free tcgen05
+      warp.release %td to %d_ready tcgen05
     }
   }
   return
@@ -259,7 +266,7 @@ func.func @contents() {
 #rows = #nv.blocked<[1, 8], [4, 8], [4, 1], [1, 0]>
 #columns = #nv.blocked<[8, 1], [8, 4], [1, 4], [0, 1]>
 
-// An exchange in a loop without rings: how often that runs no trace knows, and a warp may still read when another one fills the slot.
+// An exchange in a loop without rings, which is traced once as its condition is not known: a warp may still read when another one fills the slot.
 // CHECK-LABEL: func.func @exchange_before
 // CHECK-NOT: nv.apart
 // CHECK: return
@@ -271,10 +278,16 @@ func.func @exchange_before(%n: i32, %p: i64, %v: tensor<64x64xbf16, #rows>) {
   %ready = warp.ring %x : !x
   warp.specialize {
     warp.role @make warps(4) {
-      scf.for %i = %c0 to %n step %c1 : i32 {
+      %end = scf.while (%i = %n) : (i32) -> i32 {
+        %more = arith.cmpi sgt, %i, %c0 : i32
+        scf.condition(%more) %i : i32
+      } do {
+      ^bb0(%i: i32):
         %y = nv.convert_layout %v : tensor<64x64xbf16, #rows> -> tensor<64x64xbf16, #columns>
         %at = nv.index dim(0) : tensor<64x64xi32, #columns>
         nv.global_store %y to %p[%at] : tensor<64x64xbf16, #columns>, tensor<64x64xi32, #columns>
+        %next = arith.subi %i, %c1 : i32
+        scf.yield %next : i32
       }
       %t = warp.acquire %free
       warp.release %t to %ready generic
