@@ -96,6 +96,11 @@ struct StartAtZero : tileloom::warp::impl::WarpStartAtZeroBase<StartAtZero> {
     for (scf::ForOp loop : loops)
       for (unsigned i = 0; i < loop.getInitArgs().size(); ++i)
         rewrite(loop, i);
+    // Also those of products that were zero by their flags: a vote has to be taken by all lanes, so no other pass removes it.
+    getOperation()->walk([](nv::WarpAnyOp vote) {
+      if (vote->use_empty())
+        vote.erase();
+    });
   }
 
   /// The carried operand of the products whose sum is the argument `place`.
@@ -137,18 +142,9 @@ struct StartAtZero : tileloom::warp::impl::WarpStartAtZeroBase<StartAtZero> {
     }
     loop.getInitArgsMutable()[*partner].set(arith::TruncFOp::create(builder, loc, narrowed.getType(), taken));
     loop.getInitArgsMutable()[place].set(zeros);
-    erase(start.getDefiningOp());
+    start.getDefiningOp()->erase();
     if (narrowed->use_empty())
       narrowed.erase();
-  }
-
-  /// With the vote, which nothing else needs then.
-  static void erase(Operation *op) {
-    auto vote = dyn_cast<scf::IfOp>(op);
-    Operation *any = vote ? vote.getCondition().getDefiningOp() : nullptr;
-    op->erase();
-    if (isa_and_nonnull<nv::WarpAnyOp>(any) && any->use_empty())
-      any->erase();
   }
 };
 

@@ -30,12 +30,14 @@
 // HALF: nv.wgmma.wait {{.*}} after(
 // HALF: math.exp2 {{.*}} : tensor<32x32xf32>
 
-// No special function: arithmetic is what is kept busy, and the sums are the pin.
+// No special function: arithmetic is what is kept busy, and the pin is the sum of the first rows and the last columns of the chunk, whose sum
+// would come later.
 // SQUARES: pending(1)
 // SQUARES: arith.mulf {{.*}} : tensor<32x64xf32>
 // SQUARES: arith.mulf {{.*}} : tensor<32x16xf32>
-// SQUARES: nv.fold add {{.*}} : tensor<32x16xf32> -> tensor<32x8xf32>
-// SQUARES: after(
+// SQUARES: %[[LAST:.*]] = nv.extract {{.*}}[0, 8] : tensor<32x16xf32> -> tensor<32x8xf32>
+// SQUARES: %[[PIN:.*]] = arith.addf {{.*}}, %[[LAST]]
+// SQUARES: after(%[[PIN]]
 // SQUARES: arith.mulf {{.*}} : tensor<32x48xf32>
 
 // Both chunks of columns of the same, multiplied.

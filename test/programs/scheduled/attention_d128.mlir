@@ -54,7 +54,7 @@ func.func @attention(%Q: !box, %K: !box, %V: !box, %O: !tile.desc<1x64x1x128xbf1
       %scale_m = nv.splat %scale : f32 -> tensor<64xf32>
       %minus = arith.negf %scale : f32
       %minus_1 = nv.splat %minus : f32 -> !row
-      warp.for_each_tile (%bh, %m) in (%pairs, %tiles) {
+      warp.for_each_tile (%bh, %m) in (%pairs, %tiles) attributes {warp.scheduler = "dynamic"} {
         %b = arith.divui %bh, %heads : i32
         %bheads = arith.muli %b, %heads : i32
         %h = arith.subi %bh, %bheads : i32
@@ -214,7 +214,7 @@ func.func @attention(%Q: !box, %K: !box, %V: !box, %O: !tile.desc<1x64x1x128xbf1
       %blocks0 = arith.addi %length, %c127 : i32
       %blocks = arith.divui %blocks0, %c128 : i32
       %last = arith.subi %blocks, %c1 : i32
-      warp.for_each_tile (%bh, %m) in (%pairs, %tiles) {
+      warp.for_each_tile (%bh, %m) in (%pairs, %tiles) attributes {warp.scheduler = "dynamic"} {
         %b = arith.divui %bh, %heads : i32
         %bheads = arith.muli %b, %heads : i32
         %h = arith.subi %bh, %bheads : i32

@@ -41,7 +41,7 @@ func.func @attention(%Q: !box, %K: !box, %V: !box, %O: !tile.desc<1x64x1x128xbf1
       %top0 = arith.constant dense<0xFF800000> : !row
       %total0 = arith.constant dense<0.0> : !row
       %o0 = arith.constant dense<0.0> : !s
-      warp.for_each_tile (%bh, %m) in (%pairs, %tiles) {
+      warp.for_each_tile (%bh, %m) in (%pairs, %tiles) attributes {warp.scheduler = "dynamic"} {
         %b = arith.divui %bh, %heads : i32
         %bheads = arith.muli %b, %heads : i32
         %h = arith.subi %bh, %bheads : i32
@@ -115,7 +115,7 @@ func.func @attention(%Q: !box, %K: !box, %V: !box, %O: !tile.desc<1x64x1x128xbf1
       %some = arith.ceildivui %length, %c128 : i32
       %blocks = arith.maxsi %some, %c1 : i32
       %last = arith.subi %blocks, %c1 : i32
-      warp.for_each_tile (%bh, %m) in (%pairs, %tiles) {
+      warp.for_each_tile (%bh, %m) in (%pairs, %tiles) attributes {warp.scheduler = "dynamic"} {
         %b = arith.divui %bh, %heads : i32
         %bheads = arith.muli %b, %heads : i32
         %h = arith.subi %bh, %bheads : i32
