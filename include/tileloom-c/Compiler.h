@@ -83,6 +83,9 @@ typedef struct TileloomPrediction {
   int64_t split;  ///< slices of the loop: the schedule's, or what is best
   int64_t cluster;   ///< CTAs that load for each other, in the same way
   int64_t multicast; ///< what they share: 1 for rows, 2 for columns
+  double learned;    ///< factor in `microseconds` that was learned for plain products, or 1
+  int64_t termCount; ///< of the following, or 0
+  double terms[64];  ///< what the time is made of (tileloom/Schedule/Terms.h)
   char reason[160]; ///< why the schedule cannot be used; "" if it can
 } TileloomPrediction;
 

@@ -13,6 +13,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -125,6 +126,10 @@ int32_t predict(llvm::StringRef source, llvm::StringRef target, const char *sche
   prediction.split = found.split;
   prediction.cluster = found.cluster;
   prediction.multicast = found.cluster == 1 ? 0 : found.multicast == "rows" ? 1 : 2;
+  prediction.learned = found.learned;
+  static_assert(schedule::termCount <= sizeof(prediction.terms) / sizeof(double));
+  prediction.termCount = schedule::termCount;
+  std::copy(found.terms.begin(), found.terms.end(), prediction.terms);
   setReason(prediction, found.reason);
   return 0;
 }

@@ -119,13 +119,13 @@ std::string tileloom::explainSchedule(ModuleOp module, StringRef chip, StringRef
   });
   os << kernel.getSymName() << " on " << chip
      << "\npredicted us    tiles  waves  stages  clocks of products, copies, other work, turn of a "
-        "tile  schedule\n";
+        "tile  learned factor  schedule\n";
   for (const Entry &entry : entries) {
     const schedule::Prediction &found = entry.found;
     if (found.reason.empty())
-      os << llvm::format("%12.1f %8.0f %6.0f %7d %10.0f %10.0f %10.0f %10.0f         ",
+      os << llvm::format("%12.1f %8.0f %6.0f %7d %10.0f %10.0f %10.0f %10.0f %8.3f  ",
                          found.microseconds, found.tiles, found.waves, int(found.stages),
-                         found.productClocks, found.copyClocks, found.otherClocks, found.turnClocks)
+                         found.productClocks, found.copyClocks, found.otherClocks, found.turnClocks, found.learned)
          << entry.schedule << "\n";
     else
       os << "           -  " << entry.schedule << ": " << found.reason << "\n";

@@ -78,6 +78,16 @@ double elements(Type type) {
   return tensor ? tensor.getNumElements() : 0;
 }
 
+/// The share of `extent` tiles of a size that is within the tensor, where it is counted by rounding up.
+double usefulShare(Value extent, ScalarValues &evaluate) {
+  auto divide = extent.getDefiningOp<arith::DivSIOp>();
+  auto sum = divide ? divide.getLhs().getDefiningOp<arith::AddIOp>() : nullptr;
+  if (!sum)
+    return 1;
+  std::optional<double> elements = evaluate(sum.getLhs()), size = evaluate(divide.getRhs()), count = evaluate(extent);
+  return elements && size && count && *count * *size > 0 ? *elements / (*count * *size) : 1;
+}
+
 class Walk {
 public:
   Walk(func::FuncOp kernel, ArrayRef<std::optional<int64_t>> arguments, const Machine &machine)
@@ -171,10 +181,47 @@ public:
                    lines, firstCopy, raster, split, keep, takesTurns, reverse, ordered};
     whole.columns = columns;
     whole.twoSums = machine.tensorMemory && products == 1 && 2 * sumColumns <= tensorMemoryColumns;
+    whole.plain = ordered && isPlain();
+    if (whole.plain)
+      whole.terms = termsOfTile(tiles, outside);
+    whole.trips = wholeTrips;
     return timeOfItems(whole, result);
   }
 
 private:
+  /// One product of 16-bit operands by rows, of which nothing is known by index. The learned factor was trained on these.
+  bool isPlain() const { return byRows && products == 1 && operands == 2 && !dynamic && !machine.tensorMemory; }
+
+  /// What does not depend on the number of slices.
+  Terms termsOfTile(tile::ForEachTileOp tiles, const Cost &outside) {
+    Terms terms;
+    double busy = std::max(iterationClocks, 1.0);
+    terms[Term::Products] = iterationProducts / busy;
+    terms[Term::Waits] = iterationWaits / busy;
+    terms[Term::Copies] = iterationCopies / busy;
+    terms[Term::Held] = iterationHeld / busy;
+    terms[Term::Iteration] = std::log(busy);
+    terms[Term::Rows] = std::log2(tileRows);
+    terms[Term::Columns] = std::log2(tileColumns);
+    terms[Term::Depth] = leastRow;
+    terms[Term::Turns] = takesTurns;
+    terms[Term::Replicas] = double(replicas);
+    terms[Term::Pending] = double(pending);
+    terms[Term::Registers] = iterationRegisters;
+    terms[Term::UsefulRows] = usefulShare(tiles.getExtents()[0], evaluate);
+    terms[Term::UsefulColumns] = usefulShare(tiles.getExtents()[1], evaluate);
+    terms[Term::UsefulDepth] = usefulDepth;
+    terms[Term::Pieces] = outside.pieces;
+    terms[Term::Leave] = resultLeave;
+    terms[Term::Write] = resultWrite;
+    terms[Term::Deep] = deep();
+    terms[Term::CopyRows] = operandCopy;
+    terms[Term::FetchRows] = operandFetch;
+    terms[Term::Multicast] = ctas == 1 ? 0 : sharing == "rows" ? 1 : 2;
+    terms[Term::Cluster] = double(ctas);
+    return terms;
+  }
+
   double rows(double whole) const { return takesTurns ? whole : whole / replicas; }
 
   /// Shared memory left for the copies of innermost loops decides how many are in flight.
@@ -234,6 +281,9 @@ private:
     for (Operation &op : block)
       if (auto loop = dyn_cast<scf::ForOp>(op)) {
         timeLoop(loop.getBody(), tripsOf(loop, evaluate), outside, loops, result);
+        std::optional<double> upper = evaluate(loop.getUpperBound()), step = evaluate(loop.getStep());
+        if (upper && step && *upper > 0)
+          usefulDepth = *upper / (*step * std::ceil(*upper / *step));
       } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
         timeLoop({loop.getBeforeBody(), loop.getAfterBody()}, unknownTrips, outside, loops, result);
       } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
@@ -262,6 +312,9 @@ private:
       filled += std::min<double>(result.stages, trips) * std::max(0.0, whole - body.products - waitOf(body) - body.other);
       firstCopy = std::max(firstCopy, copies);
       lastProduct = std::max(lastProduct, body.products);
+      iterationProducts = body.products, iterationWaits = waitOf(body), iterationCopies = copies, iterationClocks = whole;
+      iterationHeld = heldBy(body, copies, result.stages, trips);
+      wholeTrips = trips, iterationRegisters = body.widest;
     }
     result.productClocks += body.products * trips;
     result.copyClocks += copies * trips;
@@ -275,9 +328,14 @@ private:
     double busy = body.products + waitOf(body) + body.other;
     // A slot is filled, read, and with a product in flight held while the next one runs. Two slots are then none ahead: the next copy begins
     // when the one before has arrived (4096^3, 128 x 256 x 128: 273 us, with BK 64 and four slots 184).
+    return smooth(7.74, {busy, copies, heldBy(body, copies, slots, trips)});
+  }
+
+  double heldBy(const Cost &body, double copies, double slots, double trips) const {
+    double busy = body.products + waitOf(body) + body.other;
     bool serial = pending > 0 && slots < 3 && trips > slots;
     double held = machine.copyLatency + machine.heldCopies * copies + (machine.heldBusy + (serial ? 0 : pending * machine.flightSlots)) * busy;
-    return smooth(7.74, {busy, copies, held / (serial ? 1 : std::max(slots, 1.0))});
+    return held / (serial ? 1 : std::max(slots, 1.0));
   }
 
   /// Clocks that an iteration of one product waits for it.
@@ -332,6 +390,8 @@ private:
       cost.dots += 1;
       cost.widest = std::max(cost.widest, rows(a.getDimSize(0)) * n / 128);
       sumColumns = std::max(sumColumns, n * (takesTurns ? 1 : replicas));
+      tileRows = double(a.getDimSize(0)), tileColumns = n;
+      byRows = bits == 16 && dot.getA().getDefiningOp<tile::LoadOp>() && dot.getB().getDefiningOp<tile::TransOp>();
     } else if (auto load = dyn_cast<tile::LoadOp>(op)) {
       LoadedRows rows = loadedRows(load, evaluate, machine);
       // Of what a cluster shares L2 is asked once; the way into each SM is as long.
@@ -341,6 +401,8 @@ private:
       traffic.add(load, evaluate, rows.split, rows.fetch * part);
       lines += (traffic.through() - before) * rows.copy * part;
       sectors |= rows.sectors && isStreamed(load);
+      operands += isStreamed(load);
+      operandCopy = std::max(operandCopy, each), operandFetch = std::max(operandFetch, rows.fetch);
       if (isStreamed(load))
         leastRow = std::min(leastRow, rowBytes(load.getType()));
     } else if (isa<tile::StoreOp, tile::StoreReduceOp>(op)) {
@@ -348,6 +410,7 @@ private:
       bool transposed = leavesTransposed(op);
       int64_t columns = transposed ? transposedColumns(type.getShape().back()) : columnsOfPiece(type);
       StoredRows rows = storedRows(op, columns, evaluate, machine);
+      resultLeave = rows.leave, resultWrite = rows.write;
       cost.stores += bytesOf(type) * rows.leave;
       double pieces = transposed ? piecesOfTransposed(type) : double(type.getShape().back()) / columns;
       double row = columns * type.getElementTypeBitWidth() / 8.0;
@@ -380,6 +443,11 @@ private:
   double lines = 0; // bytes through L2, with what half lines cost
   double filled = 0;   // clocks of the loops that a ring filled before would save
   double firstCopy = 0, lastProduct = 0; // clocks of one iteration
+  // Terms of a plain product.
+  double iterationProducts = 0, iterationWaits = 0, iterationCopies = 0, iterationHeld = 0, iterationClocks = 0, iterationRegisters = 0, wholeTrips = 0, usefulDepth = 1;
+  double tileRows = 1, tileColumns = 1, operandCopy = 1, operandFetch = 1, resultLeave = 1, resultWrite = 1;
+  int64_t operands = 0;
+  bool byRows = false;
   double leastRow = 1e9; // bytes of a row of a box in a loop
   double sumColumns = 0; // of tensor memory, for the blocks of rows of one sum
   int64_t products = 0, replicas = 1, stages = 0, pending = 0, buffers = 1, raster = 1;

@@ -7,9 +7,12 @@
 
 #include "ItemTime.h"
 
+#include "LearnedFactor.h"
+
 #include "tileloom/Schedule/SplitLoop.h"
 
 #include <cmath>
+#include <vector>
 
 using namespace mlir;
 
@@ -29,6 +32,8 @@ namespace {
 /// Slices have to be faster than none by this much.
 constexpr double splitGain = 0.97;
 constexpr double mostSlices = 64, mostRounds = 4;
+constexpr size_t nearSlices = 3;   // that the learned factor is asked about
+constexpr double learnedTime = 60; // microseconds of the tensor core up to which it counts; from twice as many on it does not
 
 /// Rows of tiles walked together, longest first, in equal sections: what fits L2, or four rounds of
 /// the machine while four CTAs share a stream. How a launch ends does not depend on it, see DrawOrder.
@@ -70,11 +75,15 @@ void chooseOrder(const TileTime &tile, Traffic::Order &order, Prediction &result
   }
 }
 
+/// Microseconds of the tensor core.
+double busyTime(const TileTime &tile, const Prediction &result) {
+  return result.tiles * result.productClocks / tile.machine.processors / tile.machine.clocksPerMicrosecond;
+}
+
 /// How fast the machine's clock is. Long runs of the tensor core draw the power limit and lower it.
 double clocksPerMicrosecond(const TileTime &tile, const Prediction &result) {
   const Machine &machine = tile.machine;
-  double busy = result.tiles * result.productClocks / machine.processors / machine.clocksPerMicrosecond;
-  return machine.clocksPerMicrosecond * (1 + machine.coolGain / (1 + busy / machine.coolTime));
+  return machine.clocksPerMicrosecond * (1 + machine.coolGain / (1 + busyTime(tile, result) / machine.coolTime));
 }
 
 /// Adds the time of all items of work: tiles, or `slices` of the loop of each.
@@ -86,6 +95,8 @@ void finish(const TileTime &tile, Prediction &result, scf::ForOp loop, int64_t s
   double busy = std::clamp<double>(items, 1, machine.processors), perMicrosecond = clocksPerMicrosecond(tile, result);
   double clocks = (tile.takesTurns ? tile.turn : 0) + machine.launch + machine.firstCopy * tile.firstCopy + machine.launchSlot * result.stages +
                   machine.launchSpread * std::log(busy) + (result.cluster > 1 ? machine.launchCluster : 0);
+  Terms &terms = result.terms = tile.terms;
+  double launch = clocks, turns = result.waves * tile.turn, drain = result.waves * tile.drain, sums = 0, own = tile.trips;
   if (slices == 1) {
     // In turns, one replica multiplies while the other stores, which it notices: 4 to 7 % for ten pieces of 16 columns
     // instead of five of 32 (zeros, 4096 x 14336 x 4096), 0 to 1 % where the machine throttles.
@@ -98,6 +109,8 @@ void finish(const TileTime &tile, Prediction &result, scf::ForOp loop, int64_t s
     clocks += smooth(2.56, {computing, result.waves * tile.drain});
   } else {
     double trips = std::max(tripsOf(loop, tile.evaluate), 1.0), bytes = bytesOfSums(loop);
+    own = std::ceil(trips / slices);
+    sums = result.waves * bytes / machine.partialStore;
     double leave = bytes / machine.partialStore + machine.arrival;
     double collect = slices * bytes / machine.partialLoad + machine.copyLatency + tile.turn;
     clocks += result.waves * (tile.loops * std::ceil(trips / slices) / trips + leave) +
@@ -127,7 +140,50 @@ void finish(const TileTime &tile, Prediction &result, scf::ForOp loop, int64_t s
   if (tile.ordered) {
     double fetched = tile.traffic.fetched(order) + through - tile.lines;
     result.microseconds = smooth(9.94, {result.microseconds, fetched / machine.fetchBytes + last});
+    if (!tile.plain)
+      return;
+    double us = result.microseconds, clock = perMicrosecond * us;
+    // A last round of few CTAs has their share of memory and L2 only.
+    double left = items - (result.waves - 1) * machine.processors, share = left / items;
+    double alone = smooth(-4, {machine.dramBytes, left * machine.dramBytesPerProcessor}) / smooth(-4, {machine.dramBytes, busy * machine.dramBytesPerProcessor});
+    terms[Term::Microseconds] = std::log(us);
+    terms[Term::Clocks] = clocks / clock;
+    terms[Term::Memory] = read / dram / us;
+    terms[Term::Through] = through / machine.l2Bytes / us;
+    terms[Term::Fetched] = fetched / machine.fetchBytes / us;
+    terms[Term::Last] = last / us;
+    terms[Term::Launch] = launch / clock;
+    terms[Term::Loops] = result.waves * tile.loops * own / std::max(tile.trips, 1.0) / clock;
+    terms[Term::Turn] = turns / clock;
+    terms[Term::Drain] = drain / clock;
+    terms[Term::Sums] = sums / clock;
+    terms[Term::MemoryTail] = terms[Term::Memory] * (1 - share + share / alone);
+    terms[Term::ThroughTail] = terms[Term::Through] * result.waves * machine.processors / std::max(items, machine.processors * 1.0);
+    terms[Term::Waves] = std::min(result.waves, 20.0);
+    terms[Term::Fill] = items / (machine.processors * std::max(result.waves, 1.0));
+    terms[Term::Items] = std::log(std::max(items, 1.0));
+    terms[Term::Slices] = std::log(double(slices));
+    terms[Term::Trips] = std::log(std::max(own, 1.0));
+    terms[Term::Stages] = double(result.stages);
+    terms[Term::Ahead] = own / double(std::max<int64_t>(result.stages, 1));
+    terms[Term::TileRows] = std::log(std::max(order.rows, 1.0));
+    terms[Term::TileColumns] = std::log(std::max(order.columns, 1.0));
+    terms[Term::Together] = std::log(std::clamp(order.together, 1.0, std::max(order.rows, 1.0)));
+    terms[Term::Keep] = keeps;
+    terms[Term::Apart] = tile.traffic.apart(order) / std::max(tile.traffic.dram(order), 1.0);
+    terms[Term::WorkingSet] = std::log(std::max(tile.traffic.workingSet(order), 1.0) / machine.cacheBytes);
+    terms[Term::Again] = std::log(std::max(through, 1.0) / std::max(tile.traffic.dram(order), 1.0));
   }
+}
+
+/// With the factor that was learned for plain products. Those that draw the power limit are not among them: all their good schedules are
+/// alike, and which is the fastest depends on what ran before.
+void correct(const TileTime &tile, Prediction &result) {
+  if (!tile.plain)
+    return;
+  double part = std::clamp(2 - busyTime(tile, result) / learnedTime, 0.0, 1.0);
+  result.learned = part > 0 ? std::pow(learnedFactor(result.terms), part) : 1;
+  result.microseconds *= result.learned;
 }
 
 } // namespace
@@ -143,13 +199,24 @@ Prediction timeOfItems(const TileTime &tile, const Prediction &result) {
     return best;
   }
   finish(tile, best, found.loop, found.loop ? tile.split.value_or(1) : 1);
-  if (tile.split || !found.loop)
+  if (tile.split || !found.loop) {
+    correct(tile, best);
     return best;
+  }
   double most = std::min({tripsOf(found.loop, tile.evaluate) / 2, mostSlices,
                           mostRounds * tile.machine.processors / result.tiles});
+  std::vector<Prediction> others;
   for (int64_t slices = 2; slices <= most; ++slices) {
     Prediction other = result;
     finish(tile, other, found.loop, slices);
+    others.push_back(other);
+  }
+  // The factor decides between the few that are near the best without it.
+  llvm::sort(others, [](const Prediction &a, const Prediction &b) { return std::pair(a.microseconds, a.split) < std::pair(b.microseconds, b.split); });
+  others.resize(std::min<size_t>(others.size(), tile.plain ? nearSlices : 1));
+  correct(tile, best);
+  for (Prediction &other : others) {
+    correct(tile, other);
     if (other.microseconds < best.microseconds * (best.split == 1 ? splitGain : 1))
       best = other;
   }

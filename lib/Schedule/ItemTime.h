@@ -34,6 +34,9 @@ struct TileTime {
   bool ordered; ///< one product, and an order of tiles that may be chosen
   double columns = 1; ///< tiles of the last extent
   bool twoSums = false; ///< tensor memory has room for the next tile's sum while one leaves
+  bool plain = false; ///< a product of the kind that the learned factor was trained on
+  double pieces = 0, trips = 0; ///< of a result, of the loop
+  Terms terms = {};   ///< those of the tile
 };
 
 /// `result`, with the time of all its tiles: in as many slices as the schedule says, or as are best.

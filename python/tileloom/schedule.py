@@ -31,6 +31,9 @@ _LONG, _NEAR = 40, 1.007
 _KEEP = (None, "rows", "columns")
 _UNKNOWN = -(1 << 63)
 _TRIALS = 8
+# Variants of so many of the best, where a factor was learned, and how much less than their tile they have to take.
+_VARIED, VARIED_GAIN = 6, 0.98
+_PIECES = ((32, 2), (64, 1), (64, 2), (128, 1))
 
 
 class Prediction(ctypes.Structure):
@@ -40,7 +43,7 @@ class Prediction(ctypes.Structure):
                 ("product_clocks", ctypes.c_double), ("copy_clocks", ctypes.c_double), ("other_clocks", ctypes.c_double),
                 ("turn_clocks", ctypes.c_double), ("bytes", ctypes.c_double), ("stages", ctypes.c_int64), ("raster", ctypes.c_int64),
                 ("keep", ctypes.c_int64), ("split", ctypes.c_int64), ("cluster", ctypes.c_int64), ("multicast", ctypes.c_int64),
-                ("reason", ctypes.c_char * 160)]
+                ("learned", ctypes.c_double), ("term_count", ctypes.c_int64), ("terms", ctypes.c_double * 64), ("reason", ctypes.c_char * 160)]
 
 
 def predict(text, target, schedule, values):
@@ -101,6 +104,18 @@ def ranked(kernel, arguments, emit, target, schedule=None):
             other = predict(program.text, target, {**REFINED, **given}, values)
             if not other.reason and other.microseconds < 0.995 * prediction.microseconds:
                 found.append((other, place, constants, REFINED))
+    found.sort(key=by_time)
+    for prediction, place, constants, own in found[:_VARIED]:
+        if prediction.reason or prediction.learned == 1 or not kernel.automatic:
+            break
+        program = emit(constants)
+        values = [_number(binding, arguments) for binding in program.bindings]
+        for more in _variants(constants, completed(prediction, own, given)):
+            if any(key in given for key in more):
+                continue
+            other = predict(program.text, target, {**own, **more, **given}, values)
+            if not other.reason and other.microseconds < VARIED_GAIN * prediction.microseconds:
+                found.append((other, place, constants, {**own, **more}))
     if not found:
         raise error or ArgumentError(f"kernel '{kernel.__name__}': has no candidates for {', '.join(kernel.automatic)}")
     found.sort(key=by_time)
@@ -112,6 +127,15 @@ def ranked(kernel, arguments, emit, target, schedule=None):
         found.remove(first)
         found.insert(0, first)
     return [(prediction, constants, own) for prediction, _, constants, own in found]
+
+
+def _variants(constants, own):
+    """Schedules beside `own`, which says what the model chose, that are asked for plain products: the learned factor tells what the model's terms alone
+    do not, as which operand to keep."""
+    yield from ({"keep": keep} for keep in ("none", "rows", "columns") if keep != own.get("keep", "none"))
+    yield from ({"pending": 0} for _ in range("pending" not in own))
+    yield from ({"raster": raster} for raster in (1, 4, 16, 32) if raster != own.get("raster"))
+    yield from ({"epilogue": piece, "buffers": buffers} for piece, buffers in _PIECES if constants.get("BN", 1) % piece == 0)
 
 
 def completed(prediction, own, schedule):
@@ -128,8 +152,9 @@ def completed(prediction, own, schedule):
 
 
 def explain(kernel, arguments, emit, target, schedule=None):
-    """A table of all candidates for people: the choice first, those that cannot be used last. Clocks are of an SM, for one tile."""
-    lines = ["predicted us  tiles  waves  stages  L2 MB  clocks of products, copies, other work, turn  candidate"]
+    """A table of all candidates for people: the choice first, those that cannot be used last. Clocks are of an SM, for one tile; the learned factor is
+    part of the predicted time (lib/Schedule/LearnedFactor.cpp), 1 where it does not apply."""
+    lines = ["predicted us  tiles  waves  stages  L2 MB  clocks of products, copies, other work, turn  learned factor  candidate"]
     for prediction, constants, own in ranked(kernel, arguments, emit, target, schedule):
         given = {} if isinstance(schedule, str) or not schedule else schedule
         candidate = " ".join(f"{name}={value}" for name, value in {**constants, **completed(prediction, own, schedule), **given}.items())
@@ -138,7 +163,7 @@ def explain(kernel, arguments, emit, target, schedule=None):
             continue
         clocks = (prediction.product_clocks, prediction.copy_clocks, prediction.other_clocks, prediction.turn_clocks)
         lines.append(f"{prediction.microseconds:12.1f} {prediction.tiles:6.0f} {prediction.waves:6.0f} {prediction.stages:7d} {prediction.bytes / 1e6:6.0f}"
-                     + "".join(f"{count:10.0f}" for count in clocks) + f"{'':9}{candidate}")
+                     + "".join(f"{count:10.0f}" for count in clocks) + f"{prediction.learned:8.3f}  {candidate}")
     return "\n".join(lines)
 
 

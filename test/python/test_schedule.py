@@ -177,6 +177,16 @@ def test_neighbours_share_what_streams():
     assert all(entry[0].raster in (0, 16) for entry in choice(4096, 8192, 4096)[:3]), "2048 rows together: L2 does not hold A"
 
 
+def test_the_learned_factor_is_for_plain_products():
+    """Of 16-bit operands by rows that do not draw the power limit. It changes the order, not what a time is."""
+    factors = [entry[0].learned for entry in choice(64, 2112, 7168) if not entry[0].reason]
+    assert len(set(factors)) > 50 and 0.6 <= min(factors) < 1 < max(factors) <= 1.65
+    assert {entry[0].learned for entry in choice(8192, 8192, 8192)} == {1.0}, "draws the power limit"
+    assert {entry[0].learned for entry in choice(64, 2112, 7168, tl.float32)} == {1.0}
+    assert predict("attention", ()).learned == 1 and predict("attention", ()).term_count == gemm(1, 1, 1).term_count > 40
+    assert predict("gemm", (None, None, None, 64, 2112, 7168)).learned != 1
+
+
 def test_few_rows_are_exchanged():
     constants = choice(5, 4864, 13760)[0][1]
     assert constants["BM"] < 64 and constants["BN"] % 64 == 0

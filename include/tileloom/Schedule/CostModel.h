@@ -10,6 +10,7 @@
 #ifndef TILELOOM_SCHEDULE_COSTMODEL_H
 #define TILELOOM_SCHEDULE_COSTMODEL_H
 
+#include "tileloom/Schedule/Terms.h"
 #include "tileloom/Schedule/Traffic.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -87,6 +88,8 @@ struct Prediction {
   int64_t split = 1; ///< slices of the loop: the schedule's, or what is best
   int64_t cluster = 1; ///< CTAs that load for each other, in the same way
   llvm::StringRef multicast; ///< what they share
+  double learned = 1; ///< factor in `microseconds` that was learned for plain products
+  Terms terms;        ///< what the time is made of, for plain products
 };
 
 /// `kernel`: a tile program whose schedule is assigned (tile-assign-schedule). `arguments`: values
