@@ -147,8 +147,8 @@ def regrets(score, measured, group):
 
 
 def says(name, ratios):
-    print(f"{name}: the pick is within 4% of the best for {(ratios <= 1.04).sum()} of {len(ratios)}, {np.exp(np.log(ratios).mean()):.3f} x its time in the mean, "
-          f"{ratios.max():.3f} at worst", flush=True)
+    print(f"{name}: the pick is within 4% of the best for {(ratios <= 1.04).sum()} of {len(ratios)}, {np.exp(np.log(ratios).mean()):.3f} x its time in "
+          f"the mean, {ratios.max():.3f} at worst", flush=True)
 
 
 def write(model, count, path):
@@ -160,14 +160,18 @@ def write(model, count, path):
             cuts += [float(edges[column][place]) if place < len(edges[column]) else 1e30 for column, place in zip(columns, at)]
         leaves += own.tolist()
 
+    def literal(value):
+        text = f"{value:.8g}"
+        return text + ("f" if "." in text or "e" in text else ".0f")
+
     def lines(values, form):
         words = [form(value) for value in values]
         return "\n".join("    " + " ".join(word + "," for word in words[i:i + 16]) for i in range(0, len(words), 16))
     with open(path, "w") as file:
-        file.write(f"// The learned factor's trees: what each node asks, level by level of a tree, and the leaves.\n// Made by bench/fit.py --write from {DATA} ({count} "
-                   f"shapes, H200); not to be edited.\n\nconstexpr unsigned trees = {len(trees)}, depth = {DEPTH};\n"
-                   f"constexpr uint8_t asked[] = {{\n{lines(asked, str)}\n}};\nconstexpr float cuts[] = {{\n{lines(cuts, lambda v: f'{v:.8g}f' if '.' in f'{v:.8g}' or 'e' in f'{v:.8g}' else f'{v:.8g}.0f')}\n}};\n"
-                   f"constexpr float leaves[] = {{\n{lines(leaves, lambda v: f'{v:.5f}f')}\n}};\n")
+        file.write(f"// The learned factor's trees: what each node asks, level by level of a tree, and the leaves.\n"
+                   f"// Made by bench/fit.py --write from {DATA} ({count} shapes, H200); not to be edited.\n\nconstexpr unsigned trees = {len(trees)}, depth = {DEPTH};\n"
+                   f"constexpr uint8_t asked[] = {{\n{lines(asked, str)}\n}};\nconstexpr float cuts[] = {{\n{lines(cuts, literal)}\n}};\n"
+                   f"constexpr float leaves[] = {{\n{lines(leaves, lambda value: f'{value:.5f}f')}\n}};\n")
 
 
 def read(path):
@@ -179,9 +183,9 @@ def read(path):
 def store(shapes, path):
     names = sorted({name for times in shapes.values() for name in times})
     number = {name: i for i, name in enumerate(names)}
+    rows = {shape: [[number[name], float(f"{us:.4g}")] for name, us in times.items()] for shape, times in shapes.items()}
     with lzma.open(path, "wt", preset=9) as file:
-        json.dump({"schedules": names, "shapes": {shape: [[number[name], float(f"{us:.4g}")] for name, us in times.items()] for shape, times in shapes.items()}},
-                  file, separators=(",", ":"))
+        json.dump({"schedules": names, "shapes": rows}, file, separators=(",", ":"))
 
 
 def main():
@@ -191,13 +195,14 @@ def main():
     parser.add_argument("--check", type=int, nargs="?", const=4, metavar="PARTS")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    shapes = {shape: times for shape, times in read(options.data).items() if 2 * math.prod(map(int, shape.split("x"))) < HEAVY or options.add}
+    shapes = read(options.data)
     for path in options.add:
         with open(path) as file:
             for row in json.load(file)["rows"]:
                 shapes[row["shape"]] = {name: last or final or quick for name, _, quick, final, last in row["times"] if re.match(r"\d+x", name)}
     if options.add:
         store(shapes, options.data)
+    shapes = {shape: times for shape, times in shapes.items() if 2 * math.prod(map(int, shape.split("x"))) < HEAVY}
     from search import fixed_shapes
     fixed = {"x".join(map(str, shape)) for shape in fixed_shapes()}
     often = np.array([FIXED if shape in fixed else 1.0 for shape in shapes])
@@ -207,9 +212,11 @@ def main():
         ratios, before = [], []
         for own in range(options.check):
             out = (part == own)[group]
-            score = predicted[out] + factors(train(terms[~out], predicted[~out], measured[~out], np.unique(group[~out], return_inverse=True)[1], often[part != own]), terms[out])
-            ratios.append(regrets(score, measured[out], group[out]))
-            before.append(regrets(predicted[out], measured[out], group[out]))
+            left = np.unique(group[~out], return_inverse=True)[1]
+            model = train(terms[~out], predicted[~out], measured[~out], left, often[part != own])
+            number = np.unique(group[out], return_inverse=True)[1]
+            ratios.append(regrets(predicted[out] + factors(model, terms[out]), measured[out], number))
+            before.append(regrets(predicted[out], measured[out], number))
         says("without the factor", np.concatenate(before))
         says("with it, of shapes left out", np.concatenate(ratios))
     if options.write or not options.check:

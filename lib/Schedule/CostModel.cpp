@@ -444,7 +444,8 @@ private:
   double filled = 0;   // clocks of the loops that a ring filled before would save
   double firstCopy = 0, lastProduct = 0; // clocks of one iteration
   // Terms of a plain product.
-  double iterationProducts = 0, iterationWaits = 0, iterationCopies = 0, iterationHeld = 0, iterationClocks = 0, iterationRegisters = 0, wholeTrips = 0, usefulDepth = 1;
+  double iterationProducts = 0, iterationWaits = 0, iterationCopies = 0, iterationHeld = 0, iterationClocks = 0;
+  double iterationRegisters = 0, wholeTrips = 0, usefulDepth = 1;
   double tileRows = 1, tileColumns = 1, operandCopy = 1, operandFetch = 1, resultLeave = 1, resultWrite = 1;
   int64_t operands = 0;
   bool byRows = false;

@@ -145,7 +145,8 @@ void finish(const TileTime &tile, Prediction &result, scf::ForOp loop, int64_t s
     double us = result.microseconds, clock = perMicrosecond * us;
     // A last round of few CTAs has their share of memory and L2 only.
     double left = items - (result.waves - 1) * machine.processors, share = left / items;
-    double alone = smooth(-4, {machine.dramBytes, left * machine.dramBytesPerProcessor}) / smooth(-4, {machine.dramBytes, busy * machine.dramBytesPerProcessor});
+    auto rate = [&](double ctas) { return smooth(-4, {machine.dramBytes, ctas * machine.dramBytesPerProcessor}); };
+    double alone = rate(left) / rate(busy);
     terms[Term::Microseconds] = std::log(us);
     terms[Term::Clocks] = clocks / clock;
     terms[Term::Memory] = read / dram / us;
