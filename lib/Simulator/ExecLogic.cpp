@@ -148,15 +148,33 @@ template <template <class> class Op> Handler shiftFor(Ty t) {
     return nullptr;
   }
 }
+/// The bytes of a shift by whole bytes, of `bytes`: to the right the sign fills up, or zero.
+std::vector<ByteSource> shiftedBytes(const std::vector<ByteSource> &bytes, int64_t by, bool left, bool isSigned) {
+  const int64_t count = int64_t(bytes.size());
+  std::vector<ByteSource> result;
+  for (int64_t k = 0; k < count; ++k) {
+    int64_t from = left ? k - by : k + by;
+    result.push_back(from >= 0 && from < count ? bytes[size_t(from)] : !left && isSigned ? bytes.back() : ByteSource());
+  }
+  return result;
+}
+
 template <template <class> class Op> void shift(Decoder &d) {
   Ty t = d.needType();
   Handler h = shiftFor<Op>(t);
   if (!h)
     d.fail("type is not supported by a shift");
   d.needOperands(3, 3);
+  int64_t by = 1;
+  bool whole = d.immediate(d.operand(2), by) && by % 8 == 0 && by >= 0 && by < 8 * int64_t(bytesOf(t));
+  std::vector<ByteSource> sources;
+  if (whole)
+    sources = shiftedBytes(d.sourceBytes({d.operand(1)}, bytesOf(t)), by / 8, std::is_same_v<Op<uint32_t>, Shl<uint32_t>>, isSigned(t));
   d.in.a = d.use(d.operand(1), t);
   d.in.b = d.use(d.operand(2), Ty::U32);
   d.in.d = d.def(d.operand(0), t);
+  if (whole)
+    return d.emitBytes(h, sources);
   d.emit(h);
 }
 

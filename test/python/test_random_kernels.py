@@ -12,7 +12,7 @@ import random_roles
 
 import tileloom as tl
 
-COUNT = int(os.environ.get("TILELOOM_RANDOM_KERNELS", "40"))
+COUNT = int(os.environ.get("TILELOOM_RANDOM_KERNELS", "24"))
 REFUSED = ("shared memory: need", "tensor memory: need", "register pool: need", "schedule: ", "field '", "rows: expected a multiple of", "a cluster of",
            "box's rows are", "cannot be split over", "expected scf.if conditions that are the same")
 
@@ -50,7 +50,7 @@ def close(case, module):
     for a, b in zip(found, wanted):
         finite = np.isfinite(b)
         np.testing.assert_array_equal(np.isfinite(a), finite, err_msg=case["text"])
-        error = np.abs(a - b)[finite]
+        error = np.abs(a[finite] - b[finite])
         assert np.linalg.norm(error) <= 4e-3 * np.linalg.norm(b[finite]), case["text"]
         assert not error.size or error.max() <= 0.04 * np.abs(b[finite]).max(), case["text"]
 

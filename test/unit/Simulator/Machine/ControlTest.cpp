@@ -187,6 +187,8 @@ TEST(Registers, DefinedBytesMayBeUsed) {
       "cvt.u32.u64 %r4, %rd2; and.b32 %r4, %r4, 0xFFFF; st.global.b32 [%rd1], %r4;",
       "mov.b64 {%r4, %r5}, %rd2; mov.b64 %rd3, {%r5, %r4}; mov.b64 {_, %r6}, %rd3; "
       "cvt.u32.u8 %r6, %r6; st.global.b32 [%rd1], %r6;",
+      "shl.b32 %r4, %r1, 16; shr.u32 %r4, %r4, 16; st.global.b32 [%rd1], %r4;",
+      "mov.b32 %r4, {%h2, %h1}; shr.s32 %r4, %r4, 16; st.global.b32 [%rd1], %r4;",
       "and.b32 %r4, %r1, 0xFF; st.global.b32 [%rd1], %r4;",
       "and.b64 %rd3, %rd2, 0xFFFF; cvt.u32.u64 %r4, %rd3; st.global.b32 [%rd1], %r4;",
       "abs.f16x2 %r4, %r1; cvt.u32.u16 %r4, %r4; st.global.b32 [%rd1], %r4;",
@@ -210,6 +212,8 @@ TEST(Registers, UndefinedBytesAreFound) {
       "add.s32 %r4, %r1, 1;",
       "and.b32 %r4, %r1, 0x1FFFF; st.global.b32 [%rd1], %r4;",
       "and.b32 %r4, %r1, %t;",
+      "shr.u32 %r4, %r1, 8; st.global.b32 [%rd1], %r4;",
+      "shr.u32 %r4, %r1, 17;",
       "abs.f16x2 %r4, %r1; st.global.b32 [%rd1], %r4;",
       "max.bf16x2 %r4, %r2, %r1; mov.b32 {%h3, %h4}, %r4; st.global.b16 [%rd1], %h4;",
       "prmt.b32 %r4, %r1, 0, 0x7772; st.global.b32 [%rd1], %r4;",
