@@ -3,7 +3,9 @@ that are read, changed and stored between products, branches around products, lo
 make(seed, scheduled) as make of random_kernels.py."""
 
 import random
-import numpy as np, ml_dtypes
+
+import ml_dtypes
+import numpy as np
 
 F8, F5 = ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2
 TYPES = {"bfloat16": ml_dtypes.bfloat16, "float16": np.float16, "float32": np.float32, "float8e4nv": F8, "float8e5": F5, "int8": np.int8}
@@ -250,9 +252,9 @@ class Products:
             if self.batch:
                 continue
             self.args[p] = np.zeros((M + 200, -(-N // BN)), np.float32)
-            body.append(
-                f"tl.store({p} + (m + tl.arange(0, {BM})) * {-(-N // BN)} + n // {BN}, {c if c == 'top' else f'tl.full(({BM},), {c}, tl.int32)'}, mask=(m + tl.arange(0, {BM})) < M)"
-            )
+            value = c if c == "top" else f"tl.full(({BM},), {c}, tl.int32)"
+            rows, columns = f"(m + tl.arange(0, {BM}))", -(-N // BN)
+            body.append(f"tl.store({p} + {rows} * {columns} + n // {BN}, {value}, mask={rows} < M)")
         views = [k for k, v in self.args.items() if k.startswith("v")]
         first = outs[0]
         head = [f"M, N, K = {first}.shape[{int(self.batch)}], {first}.shape[{int(self.batch) + 1}], kdim"]
