@@ -112,12 +112,10 @@ def unify(a, b, division=False):
 
 
 def _divide(a, b):
+    """Toward zero; the least number of a narrow type has no absolute value in it."""
+    a, b = (v.astype(np.int64) if v.dtype.itemsize < 8 else v for v in (a, b))
     q = np.abs(a) // np.abs(b)
     return np.where((a < 0) != (b < 0), -q, q)
-
-
-def _shift(name, a, b):
-    return np.left_shift(a, b) if name == "shl" else np.right_shift(a, b)
 
 
 COMPARE = {"lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal}
