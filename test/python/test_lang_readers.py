@@ -263,7 +263,8 @@ def copied(a: tl.view, c: tl.view, BM: tl.constexpr, BN: tl.constexpr):
     ("sm_90a", (128, 128, 64), {"stages": 0}, "field 'stages': expected an integer from 1 to 32, found 0"),
     ("sm_90a", (128, 128, 64), {"registers": 300}, "field 'registers': expected an integer from 24 to 256, found 300"),
     ("sm_100a", (32, 64, 64), {}, r"rows: expected 64 or 128 \(one tensor core\), found 32"),
-    ("sm_100a", (256, 64, 64), {}, r"rows: expected 64 or 128 \(one tensor core\), found 256"),
+    ("sm_100a", (256, 64, 64), {"replicas": 1}, r"rows: expected 64 or 128 \(one tensor core\), found 256"),
+    ("sm_100a", (128, 64, 64), {"replicas": 3}, r"rows: expected a multiple of 192 \(64 for each of replicas = 3\), found 128"),
     ("sm_100a", (64, 512, 64), {}, "N: expected a multiple of 8 up to 256 .*, found 512"),
 ])
 def test_schedules_that_cannot_be_met(target, tile, schedule, message):
