@@ -7,6 +7,10 @@
 // of a product. And the 128 accumulators of a tile appear once instead of once for each 16 of K: half of
 // the time that an attention kernel spends in LLVM.
 //
+// Carried numbers that a loop with a pinned wait chooses the next of (a running maximum) are copied at its
+// head. LLVM copies them there or at the loop's end, as it happens; with copies at the end ptxas lays
+// maxima of other rows before the first exponentials, 2 % of attention (docs/notes/role-stage.md).
+//
 //===--------------------------------------------------------------------------------------===//
 
 #include "passes/Emit/Passes.h"
@@ -16,6 +20,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -249,6 +254,24 @@ void lowerProducts(Block &block) {
     group.lower();
 }
 
+void copyChosen(scf::ForOp loop) {
+  auto waits = loop.getBody()->getOps<ptx::WgmmaWaitOp>();
+  if (llvm::none_of(waits, [](ptx::WgmmaWaitOp wait) { return bool(wait.getAfter()); }))
+    return;
+  OpBuilder builder = OpBuilder::atBlockBegin(loop.getBody());
+  for (auto [argument, next] : llvm::zip(loop.getRegionIterArgs(), loop.getYieldedValues())) {
+    Operation *choice = next.getDefiningOp();
+    if (!argument.getType().isF32() || !isa_and_nonnull<arith::SelectOp, arith::MaxNumFOp, arith::MinNumFOp>(choice) ||
+        !llvm::is_contained(choice->getOperands(), argument))
+      continue;
+    Assembly copy(builder, loop.getLoc());
+    copy.output(argument.getType());
+    copy.input(argument);
+    Value copied = copy.emit("mov.b32 $0, $1;").front();
+    argument.replaceAllUsesExcept(copied, copied.getDefiningOp());
+  }
+}
+
 void lower(ptx::WgmmaWaitOp op) {
   OpBuilder builder(op);
   if (op.getAfter()) {
@@ -295,6 +318,7 @@ void lower(ptx::TmemWaitLoadOp op) {
 
 struct ConvertPTXPass : tileloom::emit::impl::ConvertPTXBase<ConvertPTXPass> {
   void runOnOperation() override {
+    getOperation()->walk([](scf::ForOp loop) { copyChosen(loop); });
     getOperation()->walk([](Block *block) { lowerProducts(*block); });
     getOperation()->walk([](Operation *op) {
       if (auto wait = dyn_cast<ptx::WgmmaWaitOp>(op))

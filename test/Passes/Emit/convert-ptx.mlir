@@ -103,3 +103,32 @@ llvm.func @apart(%a: i64, %b: i64, %p: !llvm.ptr) {
   nvvm.wgmma.commit.group.sync.aligned
   llvm.return
 }
+
+// -----
+
+// A loop with a pinned wait chooses the next of a carried number: everything in it uses a copy made at its head. What is carried in another way, and
+// loops without such a wait, stay.
+// CHECK-LABEL: llvm.func @chosen
+llvm.func @chosen(%n: i32, %x: f32, %scratch: !llvm.ptr<3>) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  // CHECK: scf.for {{.*}} iter_args(%[[TOP:.*]] = %arg1, %[[SUM:.*]] = %arg1)
+  // CHECK-NEXT: %[[OLD:.*]] = llvm.inline_asm {{.*}} "mov.b32 $0, $1;", "=f,f" %[[TOP]]
+  // CHECK: arith.cmpf ogt, %arg1, %[[OLD]]
+  // CHECK: arith.select %{{.*}}, %arg1, %[[OLD]]
+  // CHECK: arith.addf %[[SUM]], %[[OLD]]
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%top = %x, %sum = %x) -> (f32, f32) : i32 {
+    %above = arith.cmpf ogt, %x, %top : f32
+    %new = arith.select %above, %x, %top : f32
+    %w = ptx.wgmma_wait 0 after(%x, %scratch : !llvm.ptr<3>), %x : f32
+    %next = arith.addf %sum, %top : f32
+    scf.yield %new, %next : f32, f32
+  }
+  // CHECK: scf.for {{.*}} iter_args(%[[TOP:.*]] = %arg1)
+  // CHECK-NEXT: arith.maxnumf %{{.*}}, %[[TOP]]
+  %s = scf.for %i = %c0 to %n step %c1 iter_args(%top = %x) -> (f32) : i32 {
+    %new = arith.maxnumf %x, %top : f32
+    scf.yield %new : f32
+  }
+  llvm.return
+}

@@ -10,8 +10,10 @@
 // RUN: kernel-opt %s --pass-pipeline='builtin.module(warp-stage-role)' | FileCheck %s
 
 // The special functions of the first rows, then a quarter of the columns of the second rows, then the wait, pinned behind the last columns of
-// both; the rest afterwards.
+// both; the rest afterwards, and meanwhile the question whether what the next iteration takes first is there.
 // GELU: scf.for {{.*}} iter_args
+// GELU: warp.acquire %[[NEXT:.*]]
+// GELU: nv.wgmma
 // GELU: %[[D:.*]] = nv.wgmma {{.*}} acc(
 // GELU: %[[H:.*]] = nv.wgmma.wait {{.*}} pending(1)
 // GELU: nv.row_slot %[[H]] 0 of 2
@@ -20,6 +22,7 @@
 // GELU: math.exp2 {{.*}} : tensor<32x16xf32>
 // GELU: %[[PIN:.*]] = arith.addf {{.*}} : tensor<32x8xf32>
 // GELU-NEXT: nv.wgmma.wait %[[D]] pending(0) after(%[[PIN]] : tensor<32x8xf32>)
+// GELU-NEXT: warp.peek %[[NEXT]]
 // GELU-NEXT: warp.release
 // GELU: math.exp2 {{.*}} : tensor<32x48xf32>
 // GELU: nv.concat

@@ -152,6 +152,7 @@ func.func @attention(%Q: !box, %K: !box, %V: !box, %O: !tile.desc<1x64x1x128xbf1
           %lastb = nv.extract %eb0[0, 16] : !part -> !sum
           %started = arith.addf %sumna, %lastb : !sum
           %on1 = nv.wgmma.wait %on0 pending(0) after(%started : !sum) : !s
+          %soon = warp.peek %k_ready
           warp.release %tv to %v_free wgmma
           %on = scf.if %any -> !s {
             %f = nv.join_row_slots %fa, %fb : !row, !row -> tensor<64xf32>
