@@ -31,6 +31,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace tileloom::warp {
 #define GEN_PASS_DEF_WARPINSERTRINGS
@@ -104,12 +105,19 @@ bool isMulticast(Operation *source) {
 /// The role that reads a tile to registers for `user`: that of an operand of a product that is
 /// computed from it (warp-partition gives such code one user), else the one with the sums.
 StringRef registerReader(Operation *user) {
-  if (isa<tile::ToSharedOp>(user))
-    return user->getAttrOfType<StringAttr>(inAttrName).getValue();
-  if (!user->hasAttr(inAttrName) && !user->getNumRegions())
-    for (Operation *next : user->getUsers())
-      if (registerReader(next) == gatherRole)
-        return gatherRole;
+  // Each operation once: in code that uses values twice (orders, scans by pairs) the ways are exponentially many.
+  llvm::SetVector<Operation *> reached;
+  reached.insert(user);
+  for (size_t i = 0; i < reached.size(); ++i) {
+    Operation *op = reached[i];
+    if (isa<tile::ToSharedOp>(op)) {
+      StringRef role = op->getAttrOfType<StringAttr>(inAttrName).getValue();
+      if (op == user || role == gatherRole)
+        return role;
+    } else if (!op->hasAttr(inAttrName) && !op->getNumRegions()) {
+      reached.insert(op->user_begin(), op->user_end());
+    }
+  }
   return mathRole;
 }
 

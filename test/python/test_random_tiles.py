@@ -80,32 +80,35 @@ def moved(draw, shape):
             return ([f"{own} = {own}.reshape({extents}).permute{order}.reshape({after})" for own in "tu"],
                     [f"{own} = {own}.reshape({extents}).transpose({order}).reshape({after})" for own in "tu"], after)
     if kind == "gather":
-        count = draw.choice([8, 16, 32])
+        count = draw.choice([8, 16, 32]) if m * n <= 512 else 8
         wanted = (count, n) if axis == 0 else (m, count)
         index = f"({{}}.arange(0, {wanted[0]})[:, None] * {draw.randint(1, 9)} + {{}}.arange(0, {wanted[1]})[None, :] * {draw.randint(1, 9)}) % {shape[axis]}"
         return ([f"index = {index.format('tl', 'tl')}", f"t, u = tl.gather(t, index, {axis}), tl.gather(u, index, {axis})"],
                 [f"index = {index.format('np', 'np')}", f"t, u = np.take_along_axis(t, index, {axis}), np.take_along_axis(u, index, {axis})"], wanted)
-    if kind == "flip":
+    if kind == "flip" and m * n <= 512:
         return [f"t = tl.flip(t, {axis})"], [f"t = np.flip(t, {axis})"], shape
-    if kind == "sort" and m * n <= 1024:
+    if kind == "sort" and m * n <= 256:
         return [f"t = tl.sort(t, {axis})"], [f"t = np.sort(t, {axis})"], shape
-    if kind == "cat" and m * n <= 1024:
+    if kind == "cat" and m * n <= 256:
         wanted = (2 * m, n) if axis == 0 else (m, 2 * n)
         return [f"t, u = tl.cat(t, u, dim={axis}), tl.cat(u, u, dim={axis})"], [f"t, u = np.concatenate([t, u], {axis}), np.concatenate([u, u], {axis})"], wanted
     return ["t = t + u"], ["t = R(t + u)"], shape
 
 
-@pytest.mark.parametrize("seed", range(80))
+@pytest.mark.parametrize("seed", range(40))
 def test_moves(seed, module_of):
     """Half of them read pointers, half views, in a loop over tiles."""
     draw = random.Random(1000 + seed)
-    shape = first = draw.choice([4, 8, 16, 32]), draw.choice([16, 32, 64])
+    shape = first = draw.choice([4, 8, 16]), draw.choice([16, 32])
     dtype, warps, target = draw.choice(list(TYPES)), draw.choice([1, 2, 4, 8]), draw.choice(["sm_90a", "sm_100a"])
     whole, views = dtype.startswith("int"), seed % 2 == 1
     lines, statements = ["t, u = t.to(tl.float32), u.to(tl.float32)"] if whole else [], []
     for _ in range(draw.randint(2, 5)):
         for choose in (moved, step) if draw.randint(0, 1) else (moved,):
-            more, numpy, shape = choose(draw, shape)
+            more, numpy, after = choose(draw, shape)
+            if views and "tl.dot" in more[0]:
+                continue  # products of views have the rows of a warpgroup at least
+            shape = after
             lines += more
             statements += numpy
     if views:
