@@ -24,9 +24,9 @@ SCHEDULES = ({}, {"use": "pingpong"})
 # Tried beside the best of the candidates without a schedule, and beside all with two slots or fewer: a slot is free earlier where copies are what is waited for.
 REFINED = {"pending": 0}
 _PRODUCTS = (("BM", "BN"), ("BLOCK_M", "BLOCK_N"))  # one of the two is the tensor core's 64 rows (tile-swap-operands)
-# Predictions of launches that take longer than this (us) and are this close say nothing: of those a tile with the tensor core's rows is taken before others,
-# and then the one that moves least through L2. (4096 x 7168 x 2048, B by rows: four tiles within 0.7 %, of which 128 x 256 measured 3 to 4 % faster than the
-# first two; tf32 of 16384^3: 128 x 256 took 24.1 ms, 128 x 144 34.3.)
+# Predictions of launches that take longer than this (us) and are this close say nothing, but where a factor was learned: of those a tile with the
+# tensor core's rows is taken before others, and then the one that moves least through L2. (4096 x 7168 x 2048, B by rows: four tiles within 0.7 %, of
+# which 128 x 256 measured 3 to 4 % faster than the first two; tf32 of 16384^3: 128 x 256 took 24.1 ms, 128 x 144 34.3.)
 _LONG, _NEAR = 40, 1.007
 _KEEP = (None, "rows", "columns")
 _UNKNOWN = -(1 << 63)
@@ -120,7 +120,7 @@ def ranked(kernel, arguments, emit, target, schedule=None):
         raise error or ArgumentError(f"kernel '{kernel.__name__}': has no candidates for {', '.join(kernel.automatic)}")
     found.sort(key=by_time)
     best = found[0][0].microseconds
-    if best > _LONG and not found[0][0].reason:
+    if best > _LONG and not found[0][0].reason and found[0][0].learned == 1:
         near = [entry for entry in found if not entry[0].reason and entry[0].microseconds <= _NEAR * best]
         other_rows = lambda constants: any(constants.get(rows, 64) % 64 for rows, _ in _PRODUCTS)  # noqa: E731
         first = min(near, key=lambda entry: (other_rows(entry[2]), entry[0].bytes))  # of one tile, the fastest schedule comes first
