@@ -8,7 +8,9 @@
 //
 // Behind that wait the role asks for the slots that the next iteration takes before it issues
 // anything: the answer comes while the rest is computed, instead of 60 to 100 clocks at the head of
-// the chain of waits and work that an iteration is (of 2300; docs/notes/role-stage.md).
+// the chain of waits and work that an iteration is (of 2300; docs/notes/role-stage.md). Not where the
+// chain is longer than what the units do for all replicas: there it gains nothing (8 bits) or loses
+// (D 64 in tiles of 128 rows, where ptxas gave the other slot back late).
 //
 // Element-wise work and reductions along rows are sliced; everything else keeps its place and sees
 // whole tiles. How much comes before the wait is `fraction` of the last slot's work for that unit;
@@ -330,7 +332,8 @@ struct StageRole : tileloom::warp::impl::WarpStageRoleBase<StageRole> {
       for (auto wait : loop.getBody()->getOps<nv::WgmmaWaitOp>())
         start = retire, retire = wait;
       if (start && !start.getResults().empty() && !retire.getResults().empty() &&
-          start.getPending() > 0 && retire.getPending() == 0 && !retire.getAfter() && Stager(start, retire, fractionOf(loop)).run())
+          start.getPending() > 0 && retire.getPending() == 0 && !retire.getAfter() && Stager(start, retire, fractionOf(loop)).run() &&
+          !loop->hasAttr(longChainAttrName))
         peekBehind(retire, loop);
     }
   }
