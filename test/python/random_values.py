@@ -156,6 +156,8 @@ class Values:
         if r.random() < 0.5:
             return E(f"({a.text} {r.choice(['<', '<=', '==', '!=', '>', '>='])} {r.choice([0, 1, 2, 3])})", "int1", shape)
         b = self.exp(shape, depth - 1)
+        if dtypes.promotion(a.d, b.d) is None:
+            b = self.cast(b, a.dtype)
         c = E(f"({a.text} {r.choice(['<', '<=', '==', '!=', '>', '>='])} {b.text})", "int1", shape)
         k = r.random()
         if k < 0.15:
@@ -210,8 +212,14 @@ class Values:
             if b.dtype == "int1":
                 b = self.cast(b, "int32")
             da, db = a.d, b.d
+        if dtypes.promotion(da, db) is None:  # floats of 8 bits and integers have no type in common
+            a, b = (self.cast(e, "float16") if not e.floating else e for e in (a, b))
+            da, db = a.d, b.d
         p = dtypes.promotion(da, db)
         kind = r.choice(["+", "-", "*", "max", "min"] + (["&", "|", "^", "<<", ">>", "//", "%"] if not p.is_floating() else []))
+        if kind in ("//", "%") and da.kind != db.kind:
+            b = self.cast(b, a.dtype)
+            p = db = a.d
         if p.is_floating():
             name = NAME[p]
             if p.is_fp8():
@@ -316,6 +324,8 @@ class Values:
             if a.dtype == "int1" and b.dtype != "int1":
                 a = self.cast(a, b.dtype)
             if b.dtype == "int1" and a.dtype != "int1":
+                b = self.cast(b, a.dtype)
+            if dtypes.promotion(a.d, b.d) is None:
                 b = self.cast(b, a.dtype)
             p = dtypes.promotion(a.d, b.d) if a.dtype != b.dtype else a.d
             name = NAME[p]

@@ -72,7 +72,9 @@ def make_torch(monkeypatch):
     for name in ("bfloat16", "float16", "float32", "int32", "uint8", "float8_e4m3fn", "float8_e5m2",
                  "float8_e8m0fnu", "float4_e2m1fn_x2", "complex64"):
         setattr(torch, name, f"torch.{name}")
-    torch.cuda = types.SimpleNamespace(current_device=lambda: 0)
+    torch.nn = types.SimpleNamespace(Parameter=type("Parameter", (Tensor,), {}))
+    torch.dtype = type("dtype", (), {})
+    torch.cuda = types.SimpleNamespace(current_device=lambda: 0, Stream=type("Stream", (), {}))
     torch._C = types.SimpleNamespace(_cuda_getCurrentRawStream=lambda device: 0x70 + device)
     monkeypatch.setitem(sys.modules, "torch", torch)
     from tileloom.runtime import kernel

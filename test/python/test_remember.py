@@ -62,8 +62,7 @@ def torch(monkeypatch):
         device_index = property(lambda self: self.get_device())
 
     copies = []
-    torch.copies, torch.Tensor, torch.nn = copies, Tensor, type("nn", (), {"Parameter": type("Parameter", (), {})})
-    torch.dtype, torch.cuda.Stream = type("dtype", (), {}), type("Stream", (), {})
+    torch.copies, torch.Tensor = copies, Tensor
     torch.cuda.get_device_properties = lambda device: type("Properties", (), {"multi_processor_count": 132})
     torch.empty = torch.zeros = lambda shape, dtype, device: Tensor(shape, dtype)
     monkeypatch.setattr(Tensor, "device", 0, raising=False)
