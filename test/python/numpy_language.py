@@ -129,8 +129,6 @@ def binary(name, a, b):
     if name == "div" and integers:
         a, b = cast(a, dtypes.float32), cast(b, dtypes.float32)
     a, b = unify(a, b, name in ("div", "mod"))
-    if a.dtype.is_fp8():
-        a, b = cast(a, dtypes.float16), cast(b, dtypes.float16)
     with np.errstate(all="ignore"):
         if name in COMPARE:
             return T(COMPARE[name](a.a, b.a), dtypes.int1)

@@ -222,8 +222,6 @@ class Values:
             p = db = a.d
         if p.is_floating():
             name = NAME[p]
-            if p.is_fp8():
-                name = "float16"
             a2 = self.cast(a, name) if not a.floating else a
             b2 = self.cast(b, name) if not b.floating else b
             most = 2 ** MANTISSA[name]
@@ -232,8 +230,6 @@ class Values:
             # names may have changed by clamping fp8
             bound = a2.bound + b2.bound if kind in "+-" else a2.bound * b2.bound if kind == "*" else max(a2.bound, b2.bound)
             p2 = dtypes.promotion(a2.d, b2.d)
-            if p2.is_fp8():
-                p2 = dtypes.float16
             text = f"tl.{kind}imum({a2.text}, {b2.text})" if kind in ("max", "min") else f"({a2.text} {kind} {b2.text})"
             return E(text, NAME[p2], a.shape, bound)
         name = NAME[p]
