@@ -27,7 +27,9 @@ _PRODUCTS = (("BM", "BN"), ("BLOCK_M", "BLOCK_N"))  # one of the two is the tens
 # Predictions of launches that take longer than this (us) and are this close say nothing, but where a factor was learned: of those a tile with the
 # tensor core's rows is taken before others, and then the one that moves least through L2. (4096 x 7168 x 2048, B by rows: four tiles within 0.7 %, of
 # which 128 x 256 measured 3 to 4 % faster than the first two; tf32 of 16384^3: 128 x 256 took 24.1 ms, 128 x 144 34.3.)
-_LONG, _NEAR = 40, 1.007
+# Tiles of other rows in more than one round are up to 6 % slower than predicted (4096^3: 208 x 128 188 us, 176 x 192 184, 128 x 256 176, predicted within
+# 1 %; in 8 bits with factors 176 x 192 102 for 96): there they have to be predicted this much faster.
+_LONG, _NEAR, _TALL = 40, 1.007, 1.04
 _KEEP = (None, "rows", "columns")
 _UNKNOWN = -(1 << 63)
 _TRIALS = 8
@@ -119,11 +121,13 @@ def ranked(kernel, arguments, emit, target, schedule=None):
     if not found:
         raise error or ArgumentError(f"kernel '{kernel.__name__}': has no candidates for {', '.join(kernel.automatic)}")
     found.sort(key=by_time)
-    best = found[0][0].microseconds
-    if best > _LONG and not found[0][0].reason and found[0][0].learned == 1:
-        near = [entry for entry in found if not entry[0].reason and entry[0].microseconds <= _NEAR * best]
-        other_rows = lambda constants: any(constants.get(rows, 64) % 64 for rows, _ in _PRODUCTS)  # noqa: E731
-        first = min(near, key=lambda entry: (other_rows(entry[2]), entry[0].bytes))  # of one tile, the fastest schedule comes first
+    if found[0][0].microseconds > _LONG and not found[0][0].reason and found[0][0].learned == 1:
+        usable = [entry for entry in found if not entry[0].reason]
+        other_rows = lambda entry: any(entry[2].get(rows, 64) % 64 for rows, _ in _PRODUCTS)  # noqa: E731
+        if other_rows(usable[0]) and usable[0][0].waves > 1:
+            usable = [entry for entry in usable if not other_rows(entry) and entry[0].microseconds <= _TALL * usable[0][0].microseconds] or usable
+        near = [entry for entry in usable if entry[0].microseconds <= _NEAR * usable[0][0].microseconds]
+        first = min(near, key=lambda entry: (other_rows(entry), entry[0].bytes))  # of one tile, the fastest schedule comes first
         found.remove(first)
         found.insert(0, first)
     return [(prediction, constants, own) for prediction, _, constants, own in found]

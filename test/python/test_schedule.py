@@ -331,3 +331,10 @@ def test_sums_beside_each_other():
     def microseconds(width):
         return float(gemm_kernel.explain(a, b, c, TRANS_B=True, BM=256, BN=width, BK=64, target="sm_100a").split("\n")[1].split()[0])
     assert microseconds(128) < microseconds(256)
+
+
+def test_tiles_of_other_rows_have_to_win_where_there_are_several_rounds():
+    """One round of 176 x 192 fits 650 x 6000 x 3152; four of them were slower than predicted (4096^3)."""
+    assert choice(650, 6000, 3152)[0][1]["BM"] == 176
+    for shape in ((4096, 4096, 4096), (4096, 4096, 7168), (16384, 16384, 16384)):
+        assert choice(*shape)[0][1]["BM"] % 64 == 0
