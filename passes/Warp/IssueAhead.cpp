@@ -9,9 +9,11 @@
 // of a block of rows come right behind the product that reads the operand: of two blocks one is multiplied while warps work on the other.
 //
 // Products belong together that use the same slots: a slot is not held from one iteration to the next. A group waits for another one if
-// whoever releases a slot to it took one from the other before, in the same loop; slots of a ring that starts released come back for the
-// next iteration. Groups that wait for none depend on what was done an iteration before at most, so the order is live; warp-verify-rings
-// proves it.
+// whoever releases a slot to it took one from the other before, or took one from a role that did, and so on. What a role takes before a
+// release in its loop is of the same iteration, all else in the loop of the one before; slots of a ring that starts released come back
+// as many iterations later as the ring has slots for. Nothing changes where a group that would go ahead waits for what another one that
+// would not did an iteration before: an operand that a role makes behind its wait for the last product of the iteration before. All
+// others are live; warp-verify-rings proves it.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -95,10 +97,76 @@ private:
 
   Operation *groupOf(Operation *op) const { return groups.getLeaderValue(op); }
 
-  /// Slots of such a ring come back for the next iteration.
-  static bool startsReleased(Value ring) {
-    auto op = ring.getDefiningOp<RingOp>();
-    return !op || op.getReleased();
+  static unsigned depthOf(Operation *op) {
+    unsigned depth = 0;
+    while ((op = op->getParentOfType<scf::ForOp>()))
+      ++depth;
+    return depth;
+  }
+
+  /// After how many iterations, at least, `acquire` takes a slot again that was given back: at once if the ring hands slots over.
+  static unsigned iterationsBack(AcquireOp acquire) {
+    auto ring = acquire.getRing().getDefiningOp<RingOp>();
+    if (!ring || !ring.getReleased())
+      return 0;
+    int64_t taken = 0, replicas = acquire->getParentOfType<RoleOp>().getReplicas();
+    for (Operation *user : ring->getUsers())
+      if (isa<AcquireOp>(user) && user->getParentOfType<scf::ForOp>() == acquire->getParentOfType<scf::ForOp>())
+        taken += user->hasAttr(alternateAttrName) ? replicas : 1;
+    return ring.getBuffer().getType().getDepth() / taken;
+  }
+
+  using Distances = llvm::MapVector<Operation *, unsigned>;
+
+  /// What `acquire` waits for if what follows it is needed `distance` iterations later: acquires of other roles in `seen`, groups of the
+  /// loop in `found`, with the least number of iterations between. Those of two and more do not matter.
+  void trace(AcquireOp acquire, unsigned distance, Distances &seen, Distances &found) const {
+    auto closer = [&](Distances &distances, Operation *op) {
+      auto [it, isNew] = distances.try_emplace(op, distance);
+      bool less = isNew || distance < it->second;
+      it->second = std::min(it->second, distance);
+      return less;
+    };
+    unsigned depth = depthOf(loop) + 1;
+    if (!closer(seen, acquire))
+      return;
+    distance += acquire->getParentOfType<scf::ForOp>() && depthOf(acquire) <= depth ? iterationsBack(acquire) : 0;
+    if (distance > 1)
+      return;
+    for (Operation *user : acquire.getRing().getUsers()) {
+      auto release = dyn_cast<ReleaseOp>(user);
+      if (!release)
+        continue;
+      if (release->getBlock() == loop.getBody()) {
+        if (acquire->getBlock() != loop.getBody())
+          closer(found, groupOf(release));
+        continue;
+      }
+      if (release->getParentOfType<RoleOp>() != loop->getParentOfType<RoleOp>())
+        traceRole(release, distance, seen, found);
+    }
+  }
+
+  /// The same for what the role of `release` takes before it. In loops within the one that belongs to `loop`, and where replicas wait for
+  /// each other's turns, what comes behind `release` may be of the same iteration too.
+  void traceRole(ReleaseOp release, unsigned distance, Distances &seen, Distances &found) const {
+    scf::ForOp outermost;
+    for (auto outer = release->getParentOfType<scf::ForOp>(); outer; outer = outer->getParentOfType<scf::ForOp>())
+      outermost = outer;
+    if (!outermost)
+      return;
+    bool turns = outermost.walk([](AwaitOp) { return WalkResult::interrupt(); }).wasInterrupted(), behind = false;
+    outermost.walk([&](Operation *op) {
+      behind |= op == release;
+      auto acquire = dyn_cast<AcquireOp>(op);
+      if (!acquire)
+        return;
+      auto common = release->getParentOfType<scf::ForOp>();
+      while (!common->isProperAncestor(acquire))
+        common = common->getParentOfType<scf::ForOp>();
+      bool within = depthOf(common) > depthOf(loop);
+      trace(acquire, distance + (behind && !within && !turns), seen, found);
+    });
   }
 
   /// Groups that have slots of `ring` in the loop.
@@ -111,30 +179,24 @@ private:
   bool findAhead(std::string &why) {
     llvm::SetVector<Operation *> waiting;
     SmallVector<std::pair<Operation *, Operation *>> before; // of the next iteration: a group waits for what another one did in this one
-    loop->getParentOfType<SpecializeOp>().walk([&](ReleaseOp release) {
-      if (release->getBlock() == loop.getBody())
-        return;
-      llvm::SetVector<Operation *> to, from;
-      collect(release.getRing(), false, to);
-      if (to.empty() || !release->getParentOfType<scf::ForOp>())
-        return;
-      for (Operation *op = release->getPrevNode(); op; op = op->getPrevNode())
-        if (auto acquire = dyn_cast<AcquireOp>(op); acquire && !startsReleased(acquire.getRing()))
-          collect(acquire.getRing(), true, from);
-      for (Operation *later : to)
-        for (Operation *earlier : from)
-          if (later != earlier && startsReleased(release.getRing()))
-            before.push_back({later, earlier});
-          else if (later != earlier)
-            waiting.insert(later);
-    });
+    for (AcquireOp acquire : loop.getBody()->getOps<AcquireOp>()) {
+      Distances seen, found;
+      trace(acquire, 0, seen, found);
+      for (auto [earlier, distance] : found) {
+        Operation *later = groupOf(acquire);
+        if (later != earlier && distance)
+          before.push_back({later, earlier});
+        else if (later != earlier)
+          waiting.insert(later);
+      }
+    }
     for (Operation *product : products)
       (waiting.contains(groupOf(product)) ? behind : ahead).insert(groupOf(product));
     if (ahead.empty() || behind.empty())
       return why = "no product waits for another one's result", false;
     for (auto [later, earlier] : before)
       if (ahead.contains(later) && behind.contains(earlier))
-        return why = "a slot is free only after the other products", false;
+        return why = "a slot that goes ahead is there only after the other products of the iteration before", false;
     size_t given = 0, needed = 0;
     for (Operation &op : *loop.getBody()) {
       if (!groups.contains(&op))
