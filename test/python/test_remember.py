@@ -160,6 +160,7 @@ def test_other_forms_are_calls_of_their_own(torch, launches):
         return plain(launches, {})
     first = product(64, 96, 128)
     assert product(64, 96, 128) == first != product(64, 96, 256) and product(64, 96, 128, alpha=2.0) != first
+    assert [math.copysign(1, product(64, 96, 128, alpha=zero)[0][2][3][3]) for zero in (0.0, -0.0, 0.0)] == [1, -1, 1]
     with pytest.raises(tl.TileloomError, match="'b' has shape"):
         kernels.gemm(torch.Tensor((64, 128), torch.bfloat16), torch.Tensor((96, 64), torch.bfloat16))
 

@@ -130,7 +130,7 @@ def _key(arguments, keywords):
             tensors.append(value)
             parts.append((value.dtype, value.shape, value.stride(), value.get_device(), place & 127))
         elif kind in _PLAIN:
-            parts.append((kind, value))
+            parts.append((kind, value or repr(value)))  # 0.0 and -0.0 are equal
         elif kind is tuple or kind is list:
             parts.append((kind, len(value)))
             for one in value:
