@@ -9,7 +9,7 @@ import pytest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "python"))
 
-MODULES = ("atomics", "cases", "counters", "division", "indexed", "kernels", "permute", "products", "random", "readers", "rearrange", "scaled", "semantics", "trees",
+MODULES = ("atomics", "blocks", "cases", "counters", "division", "indexed", "kernels", "permute", "products", "random", "readers", "rearrange", "scaled", "semantics", "trees",
            "triton", "types")
 WITHOUT_LAUNCH = {"tile", "refused", "program", "text"}  # what tests of texts and refusals call
 

@@ -51,6 +51,7 @@ def test_row(name, text):
 PARAMETERS = """
 abs x
 add x y sanitize_overflow
+advance base offsets
 arange start end
 argmax input axis tie_break_left keep_dims
 argmin input axis tie_break_left keep_dims
@@ -95,6 +96,7 @@ load pointer mask other cache_modifier eviction_policy volatile
 load_tensor_descriptor desc offsets
 log x
 log2 x
+make_block_ptr base shape strides offsets block_shape order
 make_tensor_descriptor base shape strides block_shape padding_option
 max input axis return_indices return_indices_tie_break_left keep_dims
 max_constancy input values

@@ -5,6 +5,7 @@ Forms of two paths are joined; numbers are weak and take the type of what they m
 """
 
 from ..language import dtypes, semantic
+from ..language.blocks import block_pointer
 from ..language.values import constexpr, describe, pointer, tensor
 from .builder import tensor_type
 from .errors import ProgramError
@@ -105,6 +106,56 @@ def _same(part):
     return part.handle if isinstance(part, tensor) else part
 
 
+class Kept:
+    """A scalar that is the same SSA value on all paths."""
+
+    def __init__(self, value):
+        self.value = value
+        self.types = ()
+
+    def handles(self, value):
+        return []
+
+    def rebuild(self, handles):
+        return self.value
+
+    def __eq__(self, other):
+        return isinstance(other, Kept) and self.value.handle == other.value.handle
+
+    def carried(self):
+        return Tile(self.value.dtype, self.value.shape)
+
+
+class Block:
+    """A block pointer, `like` another one: the forms of its base and of its numbers, those that change carried."""
+
+    def __init__(self, like, base, numbers):
+        self.like, self.base, self.numbers = like, base, numbers
+        self.types = tuple(type for part in (base, *numbers) for type in part.types)
+
+    def handles(self, value):
+        own = zip((self.base, *self.numbers), (value.base, *value.numbers))
+        return [handle for part, one in own for handle in part.handles(one)]
+
+    def rebuild(self, handles):
+        base = self.base.rebuild(handles)
+        return self.like.with_parts(base, [part.rebuild(handles) for part in self.numbers])
+
+    def __eq__(self, other):
+        return isinstance(other, Block) and self.kind == other.kind and (self.base, self.numbers) == (other.base, other.numbers)
+
+    @property
+    def kind(self):
+        return self.like.block_shape, self.like.order
+
+    def join(self, other, name, where):
+        """The form of both; None if there is none."""
+        base = self.base.join(other.base)
+        if self.kind != other.kind or base is None:
+            return None
+        return Block(self.like, base, [join(name, a, b, where) for a, b in zip(self.numbers, other.numbers)])
+
+
 class Tuple:
     def __init__(self, parts):
         self.parts = parts
@@ -128,6 +179,9 @@ def form_of(value, dynamic):
         return Pointer(value.element, value.shape, value.base, value.scalar, value.offsets, value.origin)
     if isinstance(value, tensor):
         return Tile(value.dtype, value.shape, tiled=value.tiled)
+    if isinstance(value, block_pointer):
+        numbers = [Kept(number) if isinstance(number, tensor) else Static(number) for number in value.numbers]
+        return Block(value, form_of(value.base, dynamic), numbers)
     if isinstance(value, (tuple, list)):
         return Tuple([form_of(one, dynamic) for one in value])
     if isinstance(value, (bool, int, float)) and dynamic:
@@ -139,6 +193,7 @@ def join(name, a, b, where):
     """The form that serves two paths. `where` is a pair of texts that say which paths they are."""
     if a == b:
         return a
+    a, b = (form.carried() if isinstance(form, Kept) else form for form in (a, b))
     if isinstance(a, Static) and isinstance(b, Static):
         a, b = form_of(a.value, True), form_of(b.value, True)
         if not (isinstance(a, Static) or isinstance(b, Static)):
@@ -159,6 +214,10 @@ def join(name, a, b, where):
         joined = a.join(b)
         if joined is not None:
             return joined
+    if isinstance(a, Block) and isinstance(b, Block):
+        joined = a.join(b, name, where)
+        if joined is not None:
+            return joined
     if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.parts) == len(b.parts):
         return Tuple([join(f"{name}[{i}]", x, y, where) for i, (x, y) in enumerate(zip(a.parts, b.parts))])
     raise ProgramError(f"variable '{name}' is {_text(a)} {where[0]} but {_text(b)} {where[1]}; needed one type and shape" + _advice(a, b))
@@ -169,6 +228,8 @@ def _text(form):
         return describe(tensor(None, form.dtype, form.shape))
     if isinstance(form, Pointer):
         return f"a pointer to {form.element}{list(form.shape)}"
+    if isinstance(form, Block):
+        return form.like.description
     if isinstance(form, Tuple):
         return f"a tuple of {len(form.parts)}"
     return describe(form.value)

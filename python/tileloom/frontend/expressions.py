@@ -6,6 +6,7 @@ import re
 import types
 
 from ..language import control, dtypes, functions, semantic
+from ..language.blocks import block_pointer
 from ..language.values import constexpr, describe, tensor
 from ..language.views import descriptor
 from .errors import ProgramError
@@ -213,7 +214,7 @@ class Expressions:
                 raise ProgramError(f"tl.constexpr() with {len(arguments)} arguments; needed one")
             return self.static(arguments[0], "the value of a tl.constexpr")
         module = getattr(callee, "__module__", None) or ""
-        own = module.startswith("tileloom.language") or isinstance(getattr(callee, "__self__", None), (tensor, descriptor, dtypes.dtype))
+        own = module.startswith("tileloom.language") or isinstance(getattr(callee, "__self__", None), (tensor, descriptor, block_pointer, dtypes.dtype))
         name = getattr(callee, "__name__", None) or describe(callee)
         if isinstance(callee, dtypes.dtype):
             raise ProgramError(f"{callee!r} is called; needed tl.cast(value, {callee!r}) or value.to({callee!r})")

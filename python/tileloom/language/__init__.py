@@ -2,6 +2,7 @@
 
 from . import functions as math
 from .atomics import (atomic_add, atomic_and, atomic_cas, atomic_max, atomic_min, atomic_or, atomic_xchg, atomic_xor)
+from .blocks import advance, make_block_ptr
 from .combine import associative_scan, cumprod, reduce
 from .control import device_assert, device_print, range, static_assert, static_print, static_range, tiles
 from .dtypes import (bfloat16, dtype, float8e4nv, float8e5, float8e8m0, float16, float32, float64, int1, int8, int16, int32, int64,
@@ -16,7 +17,7 @@ from .rearrange import flip, interleave, join, split
 from .reductions import argmax, argmin, cumsum, max, min, sum
 from .shapes import (arange, broadcast, broadcast_to, cast, expand_dims, full, full_like, permute, ravel, reshape, squeeze, trans, unsqueeze,
                      zeros, zeros_like)
-from .refused import advance, inline_asm_elementwise, make_block_ptr
+from .refused import inline_asm_elementwise
 from .scaled import dot_scaled
 from .trees import bitonic_merge, cat, reduce_or, sort, topk, xor_sum
 from .values import auto, constexpr, tensor
@@ -27,4 +28,4 @@ inf = float("inf")
 nan = float("nan")
 
 __all__ = [name for name in globals() if not name.startswith("_") and name not in (
-    "atomics", "batched", "combine", "control", "dtypes", "functions", "indexed", "memory", "random", "rearrange", "reductions", "refused", "scaled", "semantic", "shapes", "trees", "values", "views")]
+    "atomics", "batched", "blocks", "combine", "control", "dtypes", "functions", "indexed", "memory", "random", "rearrange", "reductions", "refused", "scaled", "semantic", "shapes", "trees", "values", "views")]

@@ -96,11 +96,16 @@ def _mask_text(mask):
 
 def load(pointer, mask=None, other=None, cache_modifier="", eviction_policy="", volatile=False, boundary_check=(), padding_option=""):
     """The elements at `pointer`, an address or a tile of addresses. Where `mask` is false nothing is read: the element is `other`, or 0.
-    `cache_modifier` and `eviction_policy` are accepted and have no effect."""
+    `cache_modifier` and `eviction_policy` are accepted and have no effect. `boundary_check` and `padding_option` are for block pointers: the dimensions
+    in which positions outside of the tensor are not read, and what they give ("" or "zero": 0; "nan")."""
+    from .blocks import block_pointer, load_block
     from .views import descriptor
     if isinstance(pointer, descriptor):
         raise ProgramError(f"tl.load of {describe(pointer)}; needed {pointer.name}.load([...])")
+    if isinstance(pointer, block_pointer):
+        return load_block(pointer, mask, other, boundary_check, padding_option)
     value = _pointer(pointer, "tl.load")
+    _without_boundary("tl.load", value, boundary_check=boundary_check, padding_option=padding_option)
     mask = _mask(mask, value.shape, "tl.load")
     base, offset, offset_type = _place(value)
     element = value.element
@@ -118,16 +123,26 @@ def load(pointer, mask=None, other=None, cache_modifier="", eviction_policy="", 
     return tensor(handle, element, value.shape)
 
 
+def _without_boundary(name, value, **options):
+    for option, given in options.items():
+        if given is not None and given not in ((), [], ""):
+            raise ProgramError(f"{name}: {option} is given for {describe(value)}, whose bounds are not known; needed a mask, or what tl.make_block_ptr gives")
+
+
 def _number_type(value, element):
     return element if semantic.is_number(value) and (element.is_floating() or not isinstance(value, float)) else None
 
 
 def store(pointer, value, mask=None, cache_modifier="", eviction_policy="", boundary_check=()):
-    """Writes `value` to the elements at `pointer` where `mask` is true; `value` is converted and broadcast."""
+    """Writes `value` to the elements at `pointer` where `mask` is true; `value` is converted and broadcast. `boundary_check`: as in load."""
+    from .blocks import block_pointer, store_block
     from .views import descriptor
     if isinstance(pointer, descriptor):
         raise ProgramError(f"tl.store to {describe(pointer)}; needed {pointer.name}.store([...], value)")
+    if isinstance(pointer, block_pointer):
+        return store_block(pointer, value, mask, boundary_check)
     to = _pointer(pointer, "tl.store")
+    _without_boundary("tl.store", to, boundary_check=boundary_check)
     data = _data(to, value, "tl.store")
     mask = _mask(mask, to.shape, "tl.store")
     base, offset, offset_type = _place(to)

@@ -3,9 +3,7 @@
 from ..frontend.errors import ProgramError
 
 _REASONS = {
-    "advance": "block pointers have been replaced by tensor descriptors; needed tl.make_tensor_descriptor, or a tl.view",
     "inline_asm_elementwise": "needed the functions of the language; what a tile is made of on the machine is the compiler's choice",
-    "make_block_ptr": "block pointers have been replaced by tensor descriptors; needed tl.make_tensor_descriptor, or a tl.view",
 }
 
 
