@@ -145,7 +145,7 @@ class Bench(Records):
         launch()
         errors = {"tileloom": check("softmax", (rows, columns), relative_error(out, torch.softmax(x.double(), 1)), 4e-3)}
         functions = {"tileloom": launch, "triton": triton_rows.softmax(x, torch.empty_like(x)), "torch": lambda: torch.softmax(x, 1)}
-        self.record("softmax", f"{rows}x{columns}", None, 4 * x.numel(), functions, errors, ("triton", "torch"), often=10)
+        self.record("softmax", f"{rows}x{columns}", None, 4 * x.numel(), functions, errors, ("triton", "torch"), often=20)
 
     def layer_norm(self, rows, columns):
         import triton_rows
@@ -158,7 +158,7 @@ class Bench(Records):
         errors = {"tileloom": check("layer_norm", (rows, columns), relative_error(out, wanted), 4e-3)}
         functions = {"tileloom": launch, "triton": triton_rows.layer_norm(x, weight, bias, torch.empty_like(x)),
                      "torch": lambda: torch.nn.functional.layer_norm(x, (columns,), weight, bias)}
-        self.record("layernorm", f"{rows}x{columns}", None, 4 * x.numel(), functions, errors, ("triton", "torch"), often=10)
+        self.record("layernorm", f"{rows}x{columns}", None, 4 * x.numel(), functions, errors, ("triton", "torch"), often=20)
 
 
 def warm(search, only):
