@@ -216,6 +216,25 @@ def expand_dims(x, axis):
     return T(np.expand_dims(x.a, axis), x.dtype)
 
 
+def gather(x, index, axis):
+    return T(np.take_along_axis(x.a, index.a.astype(np.int64), axis), x.dtype)
+
+
+def histogram(x, bins, mask=None):
+    inside = _mask(mask, x.shape) & (x.a >= 0) & (x.a < bins)
+    return T(np.bincount(x.a[inside].astype(np.int64), minlength=bins), dtypes.int32)
+
+
+def descriptor(p, shape, strides, block_shape):
+    """A view of the memory behind a pointer whose boxes have one shape."""
+    extents, steps = [int(n) for n in shape], [int(n) * p.memory.itemsize for n in strides]
+    bits = p.memory[int(p.at) :].view(f"u{p.memory.itemsize}")
+    view = V(np.lib.stride_tricks.as_strided(bits, extents, steps).view(p.memory.dtype))
+    read, box = view.load, list(block_shape)
+    view.load = lambda offsets: read([o if isinstance(o, T) else T(o, dtypes.int32) for o in offsets], box)
+    return view
+
+
 def fma(x, y, z):
     return T(x.a.astype(np.float64) * y.a.astype(np.float64) + z.a.astype(np.float64), x.dtype)
 
@@ -271,6 +290,9 @@ language = types.SimpleNamespace(
     cat=cat,
     xor_sum=xor_sum,
     expand_dims=expand_dims,
+    gather=gather,
+    histogram=histogram,
+    make_tensor_descriptor=descriptor,
     fma=fma,
     range=counted,
     static_range=builtins.range,

@@ -4,10 +4,11 @@ types and one to four dimensions. make(seed) gives the text, the arguments, and 
 import math
 
 from numpy_language import NUMPY
-from random_values import D, E, Values
+from random_expressions import Expressions
+from random_values import D, E
 
 
-class Kernel(Values):
+class Kernel(Expressions):
     def assign(self, indent, depth=None):
         r = self.r
         depth = depth or r.choice([1, 2, 2, 3])
