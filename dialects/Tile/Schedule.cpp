@@ -137,6 +137,10 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     if (failed(verifyField(emitError, *field, entry.getValue())))
       return failure();
   }
+  auto warps = values.getAs<IntegerAttr>("warps");
+  if (warps && (warps.getInt() & (warps.getInt() - 1)))
+    return emitError() << "schedule: field 'warps': expected 1, 2, 4, 8, 16 or 32, found "
+                       << warps.getInt();
   auto cluster = values.getAs<IntegerAttr>("cluster");
   int64_t ctas = cluster ? cluster.getInt() : 1;
   if (ctas & (ctas - 1))

@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 #include "AsyncOps.h"
 
+#include <algorithm>
+
 namespace tileloom {
 namespace sim {
 
@@ -23,6 +25,10 @@ uint64_t AsyncQueue::push(AsyncOp op, std::mt19937_64 *random) {
   return id;
 }
 
+bool AsyncQueue::waits(const AsyncOp &op) const {
+  return std::any_of(op.after.begin(), op.after.end(), [&](uint64_t id) { return pending(id); });
+}
+
 void AsyncQueue::finish(size_t index) {
   AsyncOp op = std::move(ops[index]);
   ops.erase(ops.begin() + long(index));
@@ -34,7 +40,7 @@ bool AsyncQueue::tick() {
   ++round;
   bool any = false;
   for (size_t i = 0; i < ops.size();) {
-    if (ops[i].due <= round && !(ops[i].after && pending(ops[i].after))) {
+    if (ops[i].due <= round && !waits(ops[i])) {
       finish(i);
       any = true;
     } else {
@@ -46,7 +52,7 @@ bool AsyncQueue::tick() {
 
 bool AsyncQueue::completeOne() {
   for (size_t i = 0; i < ops.size(); ++i) {
-    if (ops[i].after && pending(ops[i].after))
+    if (waits(ops[i]))
       continue;
     finish(i);
     return true;

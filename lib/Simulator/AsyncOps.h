@@ -20,9 +20,9 @@ namespace sim {
 
 struct AsyncOp {
   uint64_t id = 0;
-  uint64_t due = 0;   // scheduler round
-  uint64_t after = 0; // not before this operation (same in-order stream); 0: none
-  uint64_t time = 0;  // cycles at which it completes in the cost model
+  uint64_t due = 0;            // scheduler round
+  std::vector<uint64_t> after; // not before any of these operations
+  uint64_t time = 0;           // cycles at which it completes in the cost model
   uint32_t cta = 0, line = 0;
   const char *what = "";
   std::function<void()> complete;
@@ -43,6 +43,7 @@ public:
 
 private:
   void finish(size_t index);
+  bool waits(const AsyncOp &op) const;
   std::vector<AsyncOp> ops;
   std::unordered_set<uint64_t> ids;
   uint64_t next = 1;

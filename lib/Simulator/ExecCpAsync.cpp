@@ -89,14 +89,14 @@ Step cpAsyncArrive(Warp &w, const Instr &in) {
       if (!r.ok())
         report(w, "mbarrier", r.error, int(lane));
     }
-    // The arrival comes after all copies of the thread so far.
-    uint64_t after = 0;
+    // The arrival comes after all copies of the thread so far, in whatever order they complete.
+    AsyncOp op;
     uint32_t sequence = 0;
     uint64_t time = w.time;
     auto look = [&](const std::vector<Warp::Copy> &group) {
       for (const Warp::Copy &k : group) {
         if (c->async.pending(k.id))
-          after = std::max(after, k.id);
+          op.after.push_back(k.id);
         sequence = std::max(sequence, k.sequence);
         time = std::max(time, k.time);
       }
@@ -109,11 +109,9 @@ Step cpAsyncArrive(Warp &w, const Instr &in) {
     from.epoch = sequence;
     from.proxied = false;
     from.time = time;
-    AsyncOp op;
     op.what = "cp.async.mbarrier.arrive";
     op.line = in.line;
     op.cta = w.cta->rank;
-    op.after = after;
     uint32_t line = in.line;
     op.complete = [c, b, from, line] {
       arriveAsync(*c, b, from, "cp.async.mbarrier.arrive", line);

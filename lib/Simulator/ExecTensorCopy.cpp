@@ -28,7 +28,7 @@ void queueTensor(Warp &w, const char *what, uint64_t cycles, std::function<void(
   op.what = what;
   op.line = w.current->line;
   op.cta = w.cta->rank;
-  op.after = t.lastOp;
+  op.after = {t.lastOp};
   op.complete = [c, run = std::move(run)] {
     run();
     madeEvent(*c);

@@ -22,7 +22,7 @@ class Mixed(Kernel):
         self.scheduled = scheduled
         self.target = r.choice(["sm_90a", "sm_100a"])
         self.tiles = r.random() < 0.65
-        self.BM = r.choice([64, 128, 128, 192] if self.target == "sm_90a" and self.tiles else [16, 32, 64, 128, 128])
+        self.BM = r.choice([64, 128, 128, 192] if self.target == "sm_90a" and self.tiles else [64, 64, 128])
         self.BN = r.choice([16, 32, 64, 64, 128, 48, 96])
         if not self.tiles or r.random() < 0.7:
             self.BN = r.choice([16, 32, 64, 64, 128])
@@ -176,8 +176,8 @@ class Mixed(Kernel):
 
     def batched(self, indent, n, kind):
         r = self.r
-        B, K, dtype = r.choice([1, 2, 4]), 32, self.dtype
-        if (self.BM // B) % 16 or (self.BM // B) < 16:
+        B, K, dtype = r.choice([1, 1, 2, 3]), 32, self.dtype
+        if self.BM % B or (self.BM // B) % 64:
             B = 1
         rows = self.BM // B
         a, b = self.load3((B, rows, K), dtype), self.load3((B, K, self.BN), dtype)
@@ -225,7 +225,7 @@ class Mixed(Kernel):
             return [indent + line for line in self.atomic()]
         if k < 0.9 and tiles:
             n, e = r.choice(tiles)
-            if e.dtype in ("int32", "float32") and e.shape == self.shape:
+            if e.dtype in ("int32", "float32") and e.shape == self.shape and self.N % 4 == 0:
                 v = self.cast(self.lim(e, 2**12), e.dtype)
                 name = f"v{len(self.args)}"
                 self.args[name] = self.array(e.dtype, self.M, self.N)
@@ -342,7 +342,7 @@ class Mixed(Kernel):
         item = np.dtype(NUMPY[D[to]]).itemsize
         self.outs.append(name)
         k = r.random()
-        if k < 0.6 and to != "int1" and self.BN * item % 16 == 0:
+        if k < 0.6 and to != "int1" and self.BN * item % 16 == 0 and self.N * item % 16 == 0:
             self.args[name] = self.array(to, self.M, self.N)
             self.views.append(name)
             return [f"{indent}{name}.store([{self.row}, {self.column}], {e.text})"]

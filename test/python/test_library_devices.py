@@ -1,5 +1,7 @@
 """The kernel library's arguments that lie on another device than the first: refused before anything is compiled or launched."""
 
+import itertools
+
 import pytest
 
 import tileloom as tl
@@ -18,14 +20,16 @@ def torch(monkeypatch, fake):
 
 def calls(torch):
     """(name, function, its tensors)"""
+    addresses = itertools.count(1 << 30, 1 << 20)
+
     def bf16(*shape):
-        return torch.Tensor(shape, torch.bfloat16)
+        return torch.Tensor(shape, torch.bfloat16, next(addresses))
 
     def i32(*shape):
-        return torch.Tensor(shape, torch.int32)
+        return torch.Tensor(shape, torch.int32, next(addresses))
 
     def f32(*shape):
-        return torch.Tensor(shape, torch.float32)
+        return torch.Tensor(shape, torch.float32, next(addresses))
     row, cache = bf16(2, 1, 2, 64), bf16(2, 128, 2, 64)
     packed = {"out": bf16(80, 2, 64), "lse": f32(2, 80)}
     yield "gemm", lambda **t: kernels.gemm(**t), {"a": bf16(64, 64), "b": bf16(64, 64), "out": bf16(64, 64), "bias": bf16(64)}
@@ -33,13 +37,13 @@ def calls(torch):
         "a": bf16(128, 64), "b": bf16(2, 64, 64), "labels": i32(128), "out": bf16(128, 64)}
     yield "grouped_gemm_masked", lambda **t: kernels.grouped_gemm_masked(**t), {
         "a": bf16(2, 128, 64), "b": bf16(2, 64, 64), "counts": i32(2), "out": bf16(2, 128, 64)}
-    yield "attention", lambda **t: kernels.attention(**t), {"q": row, "k": cache, "v": cache, "out": row, "lse": f32(2, 2, 1)}
+    yield "attention", lambda **t: kernels.attention(**t), {"q": row, "k": cache, "v": cache, "out": bf16(2, 1, 2, 64), "lse": f32(2, 2, 1)}
     yield "attention_varlen", lambda **t: kernels.attention_varlen(max_seqlen_q=64, **t), {
         "q": bf16(80, 2, 64), "k": bf16(90, 2, 64), "v": bf16(90, 2, 64), "cu_seqlens_q": i32(3), "cu_seqlens_k": i32(3), "seqused_k": i32(2), **packed}
     yield "attention_kvcache", lambda **t: kernels.attention_kvcache(num_splits=1, **t), {
-        "q": row, "k_cache": cache, "v_cache": cache, "cache_seqlens": i32(2), "cache_batch_idx": i32(2), "cache_leftpad": i32(2), "out": row, "lse": f32(2, 2, 1)}
+        "q": row, "k_cache": cache, "v_cache": cache, "cache_seqlens": i32(2), "cache_batch_idx": i32(2), "cache_leftpad": i32(2), "out": bf16(2, 1, 2, 64), "lse": f32(2, 2, 1)}
     yield "attention_kvcache", lambda **t: kernels.attention_kvcache(num_splits=1, **t), {
-        "q": row, "k_cache": bf16(8, 64, 2, 64), "v_cache": bf16(8, 64, 2, 64), "cache_seqlens": i32(2), "page_table": i32(2, 4), "out": row, "lse": f32(2, 2, 1)}
+        "q": row, "k_cache": bf16(8, 64, 2, 64), "v_cache": bf16(8, 64, 2, 64), "cache_seqlens": i32(2), "page_table": i32(2, 4), "out": bf16(2, 1, 2, 64), "lse": f32(2, 2, 1)}
     yield "softmax", lambda **t: kernels.softmax(**t), {"x": f32(4, 64), "out": f32(4, 64)}
     yield "layer_norm", lambda **t: kernels.layer_norm(**t), {"x": f32(4, 64), "weight": f32(64), "bias": f32(64), "out": f32(4, 64)}
 

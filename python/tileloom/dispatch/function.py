@@ -167,6 +167,10 @@ class JITFunction:
 
     def _compile(self, known, values, schedule, target, options, memory, assemble=True):
         """known: facts of all parameters but those left to the host's choice. memory: kernels by what they were compiled from."""
+        for own, value, types, needed in (("target", target, str, "text"), ("schedule", schedule, (dict, str, type(None)), "a dict or text"),
+                                          ("options", options, (dict, type(None)), "a dict")):
+            if not isinstance(value, types):
+                raise ArgumentError(f"kernel '{self.__name__}': {own} is {value!r}; needed {needed}")
         made = {}
 
         def attempt(constants, schedule=schedule):

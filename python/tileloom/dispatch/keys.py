@@ -109,7 +109,8 @@ def make_entry(function):
 
 
 def hashable(value):
-    return tuple(sorted(value.items())) if isinstance(value, dict) else value
+    """A schedule or options as a part of a key; what is neither is refused where it is used."""
+    return tuple((name, repr(own)) for name, own in value.items()) if isinstance(value, dict) else value if isinstance(value, str) else repr(value)
 
 
 def shapes(arguments):

@@ -103,7 +103,7 @@ def fits(tensor, stored=False):
         return False
     if stored and tensor.shape[-1] * size % 16:
         return False
-    return all(step * size % 16 == 0 for extent, step in zip(tensor.shape[:-1], tensor.strides) if extent > 1)
+    return all(step >= 0 and step * size % 16 == 0 for extent, step in zip(tensor.shape[:-1], tensor.strides) if extent > 1)
 
 
 def boxed(value, tensor, fill=True):
@@ -173,6 +173,7 @@ def row_kernel(name, x, out):
     out = empty(x, given.shape, given.dtype) if out is None else out
     result = facts_of(out, name, "out")
     require_shape(result, given.shape, name, "out", "as 'x'")
+    require_type(result, (*HALF, dtypes.float32), name, "out")
     for own, tensor in (("x", given), ("out", result)):
         require(tensor.shape[1] < 2 or tensor.strides[1] == 1, name, own, f"has strides {list(tensor.strides)}", "a last stride of 1")
     return out, given, result

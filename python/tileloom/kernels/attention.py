@@ -8,6 +8,7 @@ from .attention_arguments import checked, descales, latent_columns, multiprocess
 from .attention_parts import over_parts
 from .decode_plan import choose_splits, keys_seen, rows_of_groups
 from .online_softmax import attend, dense, descaled, finish, key_tiles, logarithm
+from .overlap import require_own
 from .remember import remembered
 
 
@@ -94,6 +95,7 @@ def attention(q, k, v, out=None, *, causal=False, softmax_scale=None, window=Non
     arrays.require_type(results["out"], (*arrays.HALF, tl.float32), name, "out")
     arrays.require_contiguous(results["lse"], (B, H, S), tl.float32, name, "lse", "by the shape of 'q'")
     arrays.require_device(("q", facts["q"]), {**facts, **results}, name)
+    require_own(name, results, facts)
     if B * S * H * E:
         q, k, v = (arrays.boxed(value, facts[own]) for own, value in (("q", q), ("k", k), ("v", v)))
         factors, groups = tuple(scales.values()), rows_of_groups(S, H // G, pack_gqa)

@@ -8,6 +8,7 @@ from .attention_arguments import cache_rows, checked, descales, indices, latent_
 from .attention_blocks import checked_blocks
 from .attention_parts import over_parts
 from .decode_plan import rows_of_groups
+from .overlap import require_own
 from .remember import remembered
 
 
@@ -83,6 +84,7 @@ def attention_kvcache(q, k_cache, v_cache, out=None, *, qv=None, cache_seqlens=N
     arrays.require_type(results["out"], (*arrays.HALF, tl.float32), name, "out")
     arrays.require_contiguous(results["lse"], (B, H, S), tl.float32, name, "lse", "by the shape of 'q'")
     arrays.require_device(("q", facts["q"]), {**facts, **index, **results}, name)
+    require_own(name, results, {**facts, **index})
     rotary = rotary_cos, rotary_sin, rotation(name, facts, rotary_cos, rotary_sin), rotary_interleaved
     added = 0 if k_new is None else facts["k_new"].shape[1]
     arrays.require(not (added or rotary_cos is not None) or cache_seqlens is not None, name, "cache_seqlens", "is missing", "the lengths before 'k_new'")

@@ -6,6 +6,7 @@ from . import arrays
 from .attention_arguments import checked, descales, indices, multiprocessors, options, result_type, rows_of, splits_of, tile_keys, tile_rows
 from .decode_plan import choose_splits, keys_seen, rows_of_groups
 from .online_softmax import attend, descaled, finish, key_tiles, logarithm
+from .overlap import require_own
 from .remember import remembered
 from .sequences import load_rows, sequence, store_rows
 from .varlen_parts import over_varlen_parts
@@ -85,6 +86,7 @@ def attention_varlen(q, k, v, out=None, *, cu_seqlens_q=None, cu_seqlens_k=None,
     arrays.require_type(results["out"], (*arrays.HALF, tl.float32), name, "out")
     arrays.require_contiguous(results["lse"], shape, tl.float32, name, "lse", "by the shape of 'q'")
     arrays.require_device(("q", facts["q"]), {**facts, **index, **results}, name)
+    require_own(name, results, {**facts, **index})
     if batch and H and E and rows > 0:
         if 0 in facts["k"].shape:  # nothing that a copy could begin at
             k, v = (arrays.empty(q, (max(batch, 1), 1, G, -(-width // 16) * 16), facts["q"].dtype) for width in (D, E))

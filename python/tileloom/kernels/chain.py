@@ -3,16 +3,18 @@
 from ..dispatch.function import JITFunction
 from ..language import dtypes
 from . import arrays
+from .overlap import is_same, share
 
 READ = (*arrays.HALF, dtypes.float32, dtypes.float8e4nv, dtypes.float8e5)
 
 
 class Chain:
-    """Steps of kernel `name` for a result of `shape`, [M, N] or [batch, M, N]. steps, operands: for the kernel. tensors: {name: facts}."""
+    """Steps of kernel `name` for a result of `shape`, [M, N] or [batch, M, N]. result: its facts; by_elements: threads store its elements, not the copy
+    engine. steps, operands: for the kernel. tensors: {name: facts}, updated: those of them that the steps write."""
 
-    def __init__(self, name, shape):
-        self.name, self.shape = name, tuple(shape)
-        self._steps, self._operands, self.tensors = [], [], {}
+    def __init__(self, name, shape, result, by_elements=False):
+        self.name, self.shape, self.result, self.by_elements = name, tuple(shape), result, by_elements
+        self._steps, self._operands, self.tensors, self.updated = [], [], {}, {}
 
     @property
     def steps(self):
@@ -50,12 +52,13 @@ class Chain:
         arrays.require_shape(found, (*self.shape[:-2], self.shape[axis]), self.name, name, "by the shapes of 'a' and 'b'")
         arrays.require(axis == -2 or found.shape[-1] < 2 or found.strides[-1] == 1, self.name, name, f"has strides {list(found.strides)}",
                        "a last stride of 1")
-        self.tensors[name] = found
+        self.tensors[name] = self.updated[name] = found
         self._operands += [arrays.as_int32(value), found.strides[-1], found.strides[0] if len(self.shape) == 3 else None]
         self._steps.append((function, ((len(self.shape) == 3, axis == -2, "amax"),)))
 
     def call(self, what, function, arguments=()):
         """A step that the user wrote."""
+        arrays.require(isinstance(arguments, (tuple, list)), self.name, f"{what}_args", f"is of type {type(arguments).__name__}", "a tuple")
         self.step(self.function(what, function, 1 + len(arguments)), *((f"{what}_args[{index}]", value) for index, value in enumerate(arguments)))
 
     def function(self, what, function, count):
@@ -72,11 +75,17 @@ class Chain:
             return None
         found = found or arrays.facts_of(value, self.name, name)
         arrays.require_type(found, READ, self.name, name)
+        if share(found, self.result):
+            arrays.require(is_same(found, self.result), self.name, name, "shares memory with 'out', and is not the same", "'out' itself, or memory of its own")
+            if self.by_elements:  # the threads that store an element are not those that read it
+                copy = arrays.empty(value, found.shape, found.dtype)
+                arrays.write(copy, value)
+                value, found = copy, arrays.facts_of(copy, self.name, name)
         rank = len(self.shape)
         shape, strides = ((fill,) * (rank - len(found.shape)) + tuple(own) for fill, own in ((1, found.shape), (0, found.strides)))
         arrays.require(len(shape) == rank and all(own in (1, wanted) for own, wanted in zip(shape, self.shape)), self.name, name,
                        f"has shape {list(found.shape)}", f"one that broadcasts to {list(self.shape)}")
-        # An extent of one that the result has, too, is no broadcast: where the operand is the result, only its owner may read the element.
+        # An extent of one that the result has, too, is no broadcast.
         missing = rank - len(found.shape)
         along = [axis >= missing and extent == wanted and (extent == 1 or step != 0)
                  for axis, (extent, step, wanted) in enumerate(zip(shape, strides, self.shape))]

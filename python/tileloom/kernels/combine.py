@@ -4,6 +4,7 @@ import tileloom as tl
 
 from . import arrays
 from .online_softmax import LN2, LOG2E
+from .overlap import require_own
 from .remember import remembered
 
 
@@ -62,6 +63,7 @@ def combine(partial, partial_lse, out=None, lse=None, *, counts=None, **launch):
     arrays.require(E < 2 or results["out"].strides[-1] == 1, name, "out", f"has strides {list(results['out'].strides)}", "a last stride of 1")
     arrays.require_contiguous(results["lse"], (B, H, S), tl.float32, name, "lse", "by the shape of 'partial'")
     arrays.require_device(("partial", given), {"partial_lse": own, **given_counts, **results}, name)
+    require_own(name, results, {"partial": given, "partial_lse": own, **given_counts})
     if B * S * H * E:
         width = max(16, tl.next_power_of_2(E))
         parts = min(tl.next_power_of_2(splits), 8192 // width)

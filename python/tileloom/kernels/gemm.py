@@ -5,6 +5,7 @@ import tileloom as tl
 from . import arrays
 from .chain import READ, Chain
 from .epilogue import activations, add, add_scaled, amax_of_columns, amax_of_rows, finish, multiply, put
+from .overlap import require_own
 from .remember import remembered
 
 
@@ -60,15 +61,17 @@ def gemm(a, b, out=None, *, alpha=1.0, beta=1.0, c=None, accumulate=False, scale
     arrays.require(all(step or extent < 2 for extent, step in zip(z.shape, z.strides)), name, "out", f"has strides {list(z.strides)}",
                    "an element of its own for each index")
     arrays.require(not (accumulate and c is not None), name, "c", "is given with accumulate", "one of the two")
-    chain = Chain(name, z.shape)
+    ragged = z.strides[-1] == 1 and not arrays.fits(z, stored=True)
+    chain = Chain(name, z.shape, z, ragged)
+    for own, value in (("alpha", alpha), ("beta", beta)):
+        arrays.require(arrays.is_number(value), name, own, f"is of type {type(value).__name__}", "a number")
     if alpha != 1.0:
         chain.step(multiply, ("alpha", alpha))
     for own, value, axis in (("scale_a", scale_a, -2), ("scale_b", scale_b, -1)):
         if value is not None:
             chain.scale(own, value, axis)
-    ragged = z.strides[-1] == 1 and not arrays.fits(z, stored=True)
     result = out if ragged else arrays.boxed(out, z, fill=accumulate)
-    if accumulate or c is not None:
+    if (accumulate or c is not None) and beta != 0.0:
         added = ("out" if accumulate else "c", result if accumulate else c)
         chain.step(*(add, added) if beta == 1.0 else (add_scaled, added, ("beta", beta)))
     if bias is not None:
@@ -86,6 +89,7 @@ def gemm(a, b, out=None, *, alpha=1.0, beta=1.0, c=None, accumulate=False, scale
     if out_scale is not None:
         chain.scale("out_scale", out_scale, None)
     arrays.require_device(("a", x), {"b": y, "out": z, **chain.tensors}, name)
+    require_own(name, {"out": z}, {"a": x, "b": y, **chain.updated})
     if 0 in z.shape:
         return out
     a, x, b, y = *_one_of_batch(a, x), *_one_of_batch(b, y)

@@ -3,6 +3,7 @@
 import tileloom as tl
 
 from . import arrays
+from .overlap import require_own
 from .remember import remembered
 
 
@@ -81,6 +82,7 @@ def grouped_gemm_contiguous(a, b, labels, out=None, **launch):
     x, y = _check(name, a, b, 2)
     out, z, i = _finish(name, a, x, out, (x.shape[0], y.shape[1]), "labels", labels, x.shape[0])
     arrays.require_device(("a", x), {"b": y, "labels": i, "out": z}, name)
+    require_own(name, {"out": z}, {"a": x, "b": y, "labels": i})
     if x.shape[0] and y.shape[1]:
         ragged = z.strides[-1] == 1 and not arrays.fits(z, stored=True)
         result = out if ragged else arrays.boxed(out, z)
@@ -100,6 +102,7 @@ def grouped_gemm_masked(a, b, counts, out=None, **launch):
     shape = (x.shape[0], x.shape[1], y.shape[1])
     out, z, i = _finish(name, a, x, out, shape, "counts", counts, x.shape[0])
     arrays.require_device(("a", x), {"b": y, "counts": i, "out": z}, name)
+    require_own(name, {"out": z}, {"a": x, "b": y, "counts": i})
     if 0 not in shape:
         ragged = z.strides[-1] == 1 and not arrays.fits(z, stored=True)
         result = out if ragged else arrays.boxed(out, z)

@@ -3,6 +3,7 @@
 import tileloom as tl
 
 from . import arrays
+from .overlap import require_own
 from .remember import remembered
 
 
@@ -37,9 +38,14 @@ def layer_norm(x, weight=None, bias=None, out=None, *, epsilon=1e-5, mean=None, 
     for own, value, length in (("weight", weight, columns), ("bias", bias, columns), ("mean", mean, rows), ("rstd", rstd, rows)):
         if value is not None:
             others[own] = arrays.facts_of(value, name, own)
-            arrays.require_shape(others[own], (length,), name, own, "by the shape of 'x'")
+            dtype = others[own].dtype if own in ("weight", "bias") else tl.float32
+            arrays.require_type(others[own], (*arrays.HALF, tl.float32), name, own)
+            arrays.require_contiguous(others[own], (length,), dtype, name, own, "by the shape of 'x'")
     arrays.require((mean is None) == (rstd is None), name, "rstd", "and 'mean' are not given together", "both or neither")
+    arrays.require(arrays.is_number(epsilon) and not isinstance(epsilon, bool), name, "epsilon", f"is {epsilon!r}", "a number")
     arrays.require_device(("x", given), others, name)
+    results = {own: tensor for own, tensor in others.items() if own in ("out", "mean", "rstd")}
+    require_own(name, results, {"x": given, **{own: others[own] for own in ("weight", "bias") if own in others}}, same=("x",))
     if rows and columns:
         block = max(tl.next_power_of_2(columns), 32)
         layer_norm_kernel[(rows,)](x, out, weight, bias, mean, rstd, given.strides[0], result.strides[0], columns, float(epsilon), block,

@@ -3,6 +3,7 @@
 import tileloom as tl
 
 from . import arrays
+from .overlap import require_own
 from .remember import remembered
 
 
@@ -21,6 +22,7 @@ def softmax(x, out=None, **launch):
     out, given, result = arrays.row_kernel("softmax", x, out)
     rows, columns = given.shape
     arrays.require_device(("x", given), {"out": result}, "softmax")
+    require_own("softmax", {"out": result}, {"x": given}, same=("x",))
     if rows and columns:
         block = max(tl.next_power_of_2(columns), 32)
         softmax_kernel[(rows,)](out, x, result.strides[0], given.strides[0], columns, block,

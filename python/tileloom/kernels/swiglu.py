@@ -6,6 +6,7 @@ from . import arrays
 from .chain import READ, Chain
 from .epilogue import activations, finish, put
 from .gemm import check_factors, narrow_tiles
+from .overlap import require_own
 from .remember import remembered
 
 
@@ -48,12 +49,13 @@ def gemm_swiglu(a, b, out=None, *, activation="silu", interleaved=True, scale_a=
     z = arrays.facts_of(out, name, "out")
     arrays.require_shape(z, (M, N), name, "out", "half as many columns as 'b' has")
     arrays.require_type(z, READ, name, "out")
-    chain = Chain(name, z.shape)
+    chain = Chain(name, z.shape, z)
     for own, value, axis in (("scale_a", scale_a, -2), ("scale_b", scale_b, None)):
         if value is not None:
             chain.scale(own, value, axis)
     gate = chain.function("activation", arrays.one_of(activations(z.dtype), activation, name, "activation"), 1)
     arrays.require_device(("a", x), {"b": y, "out": z, **chain.tensors}, name)
+    require_own(name, {"out": z}, {"a": x, "b": y, **chain.tensors})
     if 0 in z.shape:
         return out
     ragged = z.strides[1] == 1 and not arrays.fits(z, stored=True)

@@ -151,6 +151,36 @@ TEST(Memory, CpAsync) {
   EXPECT_TRUE(run(copy + use, s).has("race"));
 }
 
+// Copies of a thread complete in any order, and its arrival comes after all of them.
+TEST(Memory, CpAsyncArrivesAfterEveryCopy) {
+  KernelSetup s;
+  s.shared = 4096;
+  for (uint32_t i = 0; i < 512; ++i)
+    s.in.push_back(i + 1);
+  std::string body =
+      "mov.b32 %r1, smem; setp.eq.u32 %p1, %t, 0; @%p1 mbarrier.init.shared.b64 [%r1], 32;\n"
+      "bar.warp.sync -1; shl.b32 %r2, %t, 4; add.s32 %r3, %r1, %r2; cvt.u64.u32 %rd2, %r2;\n"
+      "add.s64 %rd2, %in, %rd2;\n";
+  for (int i = 0; i < 4; ++i) {
+    std::string at = std::to_string(512 * i);
+    body += "cp.async.cg.shared.global [%r3+" + std::to_string(512 + 512 * i) + "], [%rd2+" + at +
+            "], 16;\n";
+  }
+  body += "cp.async.mbarrier.arrive.noinc.shared.b64 [%r1];\n"
+          "W: mbarrier.try_wait.parity.shared.b64 %p2, [%r1], 0; @!%p2 bra W;\n"
+          "mov.b32 %r7, 0;\n";
+  for (int i = 0; i < 4; ++i)
+    body += "ld.shared.u32 %r4, [%r3+" + std::to_string(512 + 512 * i) +
+            "]; add.s32 %r7, %r7, %r4;\n";
+  body += std::string(mine) + "st.global.u32 [%rd1], %r7;";
+  for (uint64_t seed = 0; seed < 12; ++seed) {
+    s.options.seed = seed;
+    Outcome o = run(body, s);
+    EXPECT_TRUE(o.found.empty()) << o.text();
+    EXPECT_EQ(o.out[3], 4u * 13 + 128 * (1 + 2 + 3));
+  }
+}
+
 TEST(Matrix, LdmatrixStmatrix) {
   KernelSetup s;
   s.shared = 256;
