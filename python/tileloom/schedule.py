@@ -7,13 +7,15 @@ emit(constants): the tile program (frontend.generate.Program). It gives {name: v
 "schedule", a dict for #tile.schedule.
 
 Every combination of the candidates (`@tl.jit(candidates={...})`, else those below) is a program whose time is predicted, with each of a few
-schedules; the fastest one that compiles is taken. Without a number for what decides (a signature instead of arguments), the model guesses.
+schedules; the fastest one that compiles is taken. Extents and integers that a signature leaves open count as ASSUMED: of a single tile the smallest
+would be the fastest.
 """
 
 import ctypes
 import itertools
 
 from .frontend.generate import schedule_attribute
+from .language.dtypes import int32, int64
 from .runtime import library as _runtime_library
 from .runtime.errors import ArgumentError, TileloomError
 
@@ -32,6 +34,7 @@ _PRODUCTS = (("BM", "BN"), ("BLOCK_M", "BLOCK_N"))  # one of the two is the tens
 _LONG, _NEAR, _TALL = 40, 1.007, 1.04
 _KEEP = (None, "rows", "columns")
 _UNKNOWN = -(1 << 63)
+ASSUMED = 4096
 _TRIALS = 8
 # Variants of so many of the best, where a factor was learned, and how much less than their tile they have to take.
 _VARIED, VARIED_GAIN = 6, 0.98
@@ -196,8 +199,13 @@ def _number(binding, arguments):
     kind, value = binding[0], arguments.get(binding[1])
     if kind in ("shape", "stride"):
         extents = getattr(value, "shape" if kind == "shape" else "strides", None)
-        return None if extents is None else int(extents[binding[2]])
+        if extents is None:
+            return ASSUMED if kind == "shape" else None
+        return int(extents[binding[2]])
     if kind == "view":
         strides = getattr(value, "strides", None)
         return int(strides[-2]) * value.dtype.primitive_bitwidth // 8 if strides is not None and len(strides) > 1 else None
-    return int(value) if kind == "scalar" and isinstance(value, int) else None
+    if kind == "scalar" and isinstance(value, int):
+        return int(value)
+    open_integer = kind == "scalar" and getattr(value, "kind", None) == "scalar" and value.dtype in (int32, int64)
+    return ASSUMED if open_integer else None

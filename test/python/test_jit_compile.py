@@ -34,6 +34,24 @@ def test_example_arguments_and_signature_agree():
     assert by_example.ptx == by_signature.ptx
 
 
+@tl.jit
+def gemm_by_numbers(a: tl.view, b: tl.view, c: tl.view, M, N, K, BM: tl.constexpr = tl.auto, BN: tl.constexpr = tl.auto, BK: tl.constexpr = tl.auto):
+    for m, n in tl.tiles((M, BM), (N, BN)):
+        acc = tl.zeros((BM, BN), tl.float32)
+        for k in tl.range(0, K, BK):
+            acc = tl.dot(a.load([m, k], [BM, BK]), b.load([n, k], [BN, BK]).T, acc)
+        c.store([m, n], acc.to(c.dtype))
+
+
+@pytest.mark.parametrize("target", ["sm_90a", "sm_100a"])
+@pytest.mark.parametrize("kernel, numbers", [(gemm_kernel, {}), (gemm_by_numbers, {"M": "i32", "N": "i32", "K": "i32"})])
+def test_what_a_signature_leaves_open_is_large(kernel, numbers, target):
+    """Of one tile the smallest is the fastest, and slow for any other size."""
+    first = kernel.explain(signature={**GEMM["signature"], **numbers}, target=target).split("\n")[1]
+    chosen = {name: int(value) for name, value in (part.split("=") for part in first.split() if part[:2] in ("BM", "BN"))}
+    assert chosen["BM"] * chosen["BN"] >= 128 * 128
+
+
 def test_automatic_parameters_without_a_gpu():
     made = gemm_kernel.compile(**GEMM)
     assert "wgmma" in made.ptx

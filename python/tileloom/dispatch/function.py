@@ -115,7 +115,7 @@ class JITFunction:
 
     def explain(self, *arguments, target="sm_90a", signature=None, schedule=None, num_warps=None, num_stages=None, **constants):
         """A table as text: what the host chooses from for these arguments (as for `compile`), the times that the cost model predicts, and
-        why a candidate cannot be used. The choice is the first line. Extents that only a signature stands for are guessed."""
+        why a candidate cannot be used. The choice is the first line. Extents and integers that only a signature stands for count as 4096."""
         known, values = self._known(arguments, signature, constants)
         return _schedule.explain(self, *self._open(known, values), target, _merged(schedule, num_warps, num_stages))
 
