@@ -47,7 +47,8 @@ def WarpSliceResults : Pass<"warp-slice-results"> {
   let summary = "Work on results in slices of columns";
   let description = [{
     What is computed element by element from the sum of a product, until it is stored or reduced, is computed a slice of columns after the
-    other. Large tiles are stored through pointers in slices, too.
+    other. A row of a slot that all rows are combined with is read in the same slices, and the slot is released after the last one, which
+    keeps each slice behind the store before it. Large tiles are stored through pointers in slices, too.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import tileloom as tl
+from products import BF16, check_steps, error, factors, wide
 from programs import load
-from test_split_loops import BF16, error, factors, wide
 from test_structure import structure
 from tileloom import kernels
 from tileloom.kernels.gemm import gemm_kernel
@@ -13,8 +13,8 @@ from tileloom.kernels.gemm import gemm_kernel
 COLUMNS, ROWS = {"cluster": 2, "multicast": "columns"}, {"cluster": 2, "multicast": "rows"}
 
 
-def product(a, b, schedule, seed=0, tile=(128, 128), batch=(), multiprocessors=4, **options):
-    out = np.full((*batch, a.shape[-2], b.shape[-1]), np.nan, BF16)
+def product(a, b, schedule, seed=0, tile=(128, 128), batch=(), multiprocessors=4, out=None, **options):
+    out = np.full((*batch, a.shape[-2], b.shape[-1]), np.nan, BF16) if out is None else out
     kernels.gemm(a, b, out, BM=tile[0], BN=tile[1], BK=64, schedule=schedule, simulator={"seed": seed, "multiprocessors": multiprocessors}, **options)
     return out
 
@@ -56,9 +56,7 @@ def test_fields(schedule, tile, multiprocessors):
 @pytest.mark.parametrize("share", [COLUMNS, ROWS], ids=["columns", "rows"])
 def test_ways_to_store_factors(share, by_columns, by_rows):
     """Parts are rows of the box: of K, where K is outermost in memory."""
-    a, b = factors(8, 328, 264, 136)
-    a = np.asfortranarray(a) if by_columns else a
-    b = np.ascontiguousarray(b) if by_rows else b
+    a, b = factors(8, 328, 264, 136, by_columns=by_columns, by_rows=by_rows)
     assert error(product(a, b, share), wide(a) @ wide(b)) < 4e-3
 
 
@@ -74,16 +72,7 @@ def test_batches(share):
 @pytest.mark.parametrize("share", [COLUMNS, ROWS, {**COLUMNS, "split": 2}], ids=["columns", "rows", "slices"])
 def test_steps_after_the_sums(share):
     """What goes through pointers is masked for a CTA without a tile: maxima are not counted twice, sums not added twice."""
-    rng = np.random.default_rng(10)
-    a, b = factors(11, 328, 328, 136)
-    bias, residual = rng.standard_normal(328).astype(BF16), rng.standard_normal((328, 328)).astype(BF16)
-    rows, out = np.zeros(328, np.float32), rng.standard_normal((328, 328)).astype(BF16)
-    value = wide(out) + wide(a) @ wide(b) + wide(bias)
-    value = value / (1 + np.exp(-value)) + wide(residual)
-    kernels.gemm(a, b, out, BM=128, BN=128, BK=64, bias=bias, activation="silu", residual=residual, row_amax=rows, accumulate=True, schedule=share,
-                 simulator={"multiprocessors": 4})
-    assert error(out, value) < 4e-3
-    np.testing.assert_allclose(rows, np.abs(value).max(1), rtol=1e-2)
+    check_steps(lambda a, b, **steps: product(a, b, share, **steps), 328, 328, 136)
 
 
 @pytest.mark.parametrize("share", [COLUMNS, ROWS], ids=["columns", "rows"])

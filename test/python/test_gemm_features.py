@@ -7,21 +7,12 @@ import numpy as np
 import pytest
 
 import tileloom as tl
+from products import error, wide
 from tileloom import kernels
 
 BF16, E4M3, E5M2 = ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2
 TARGETS = pytest.mark.parametrize("target", ["sm_90a", "sm_100a"])
 erf = np.vectorize(math.erf)
-
-
-def error(found, wanted):
-    found = np.asarray(found).astype(np.float64)
-    value = np.linalg.norm(found - wanted) / max(np.linalg.norm(wanted), 1e-30)
-    return value if math.isfinite(value) else math.inf
-
-
-def wide(x):
-    return np.asarray(x).astype(np.float64)
 
 
 def values(rng, *shape, dtype=BF16):

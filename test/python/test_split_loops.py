@@ -1,33 +1,18 @@
 """Loops whose iterations are shared out over items of work (schedule's `split`), in the simulator against fp64."""
 
-import ml_dtypes
 import numpy as np
 import pytest
 
 import tileloom as tl
+from products import BF16, check_gated, check_steps, error, factors, wide
 from tileloom import kernels
 from tileloom.kernels.gemm import gemm_kernel
 
-BF16 = ml_dtypes.bfloat16
 TARGETS = pytest.mark.parametrize("target", ["sm_90a", "sm_100a"])
 
 
-def wide(x):
-    return np.asarray(x).astype(np.float64)
-
-
-def error(found, wanted):
-    value = np.linalg.norm(wide(found) - wanted) / max(np.linalg.norm(wanted), 1e-30)
-    return value if np.isfinite(value) else np.inf
-
-
-def factors(seed, m, n, k, dtype=BF16):
-    rng = np.random.default_rng(seed)
-    return rng.standard_normal((m, k)).astype(dtype), rng.standard_normal((n, k)).astype(dtype).T
-
-
-def product(a, b, split, **options):
-    out = np.full((a.shape[0], b.shape[1]), np.nan, BF16)
+def product(a, b, split, out=None, **options):
+    out = np.full((a.shape[0], b.shape[1]), np.nan, BF16) if out is None else out
     kernels.gemm(a, b, out, schedule={"split": split, **options.pop("schedule", {})}, **options)
     return out
 
@@ -69,15 +54,7 @@ def test_tiles_in_turn_on_few_processors(scheduler, target):
 
 @TARGETS
 def test_steps_after_the_sums(target):
-    rng = np.random.default_rng(5)
-    a, b = factors(6, 72, 136, 520)
-    bias, residual = rng.standard_normal(136).astype(BF16), rng.standard_normal((72, 136)).astype(BF16)
-    rows = np.zeros(72, np.float32)
-    out = product(a, b, 3, BM=128, BN=64, BK=64, bias=bias, activation="silu", residual=residual, row_amax=rows, target=target)
-    value = wide(a) @ wide(b) + wide(bias)
-    value = value / (1 + np.exp(-value)) + wide(residual)
-    assert error(out, value) < 4e-3
-    np.testing.assert_allclose(rows, np.abs(value).max(1), rtol=1e-2)
+    check_steps(lambda a, b, **steps: product(a, b, 3, BM=128, BN=64, BK=64, target=target, **steps), 72, 136, 520, accumulate=False)
 
 
 @TARGETS
@@ -91,13 +68,7 @@ def test_batches(target):
 
 @TARGETS
 def test_two_sums(target):
-    rng = np.random.default_rng(8)
-    x, w = rng.standard_normal((72, 384)).astype(BF16), (rng.standard_normal((128, 384)) / 16).astype(BF16)
-    out = np.full((72, 64), np.nan, BF16)
-    kernels.gemm_swiglu(x, w.T, out, BM=128, BN=64, BK=64, schedule={"split": 3}, target=target)
-    product_ = wide(x) @ wide(w).T
-    gate, up = product_[:, ::2], product_[:, 1::2]
-    assert error(out, gate / (1 + np.exp(-gate)) * up) < 6e-3
+    check_gated(lambda *given: kernels.gemm_swiglu(*given, BM=128, BN=64, BK=64, schedule={"split": 3}, target=target), 72, 64, 384)
 
 
 @pytest.mark.parametrize("rows, columns, split", [(192, 192, 3), (192, 192, 16), (256, 192, 4), (128, 256, 4), (64, 144, 6), (256, 96, 13)])

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import tileloom as tl
-from test_split_loops import BF16, error, factors, wide
+from products import BF16, check_gated, check_steps, error, factors, wide
 from tileloom import kernels
 from tileloom.kernels.gemm import gemm_kernel
 
@@ -43,9 +43,7 @@ def test_products(m, n, k, tile, schedule):
 @pytest.mark.parametrize("by_columns", [False, True])
 @pytest.mark.parametrize("use", ["cooperative", "pingpong"])
 def test_ways_to_store_factors(use, by_columns, by_rows):
-    a, b = factors(8, 328, 264, 136)
-    a = np.asfortranarray(a) if by_columns else a
-    b = np.ascontiguousarray(b) if by_rows else b
+    a, b = factors(8, 328, 264, 136, by_columns=by_columns, by_rows=by_rows)
     assert error(product(a, b, (160, 128), {"use": use}), wide(a) @ wide(b)) < 4e-3
 
 
@@ -59,15 +57,7 @@ def test_types_of_results(dtype, limit, use):
 
 @pytest.mark.parametrize("use", ["cooperative", "pingpong"])
 def test_steps_after_the_sums(use):
-    rng = np.random.default_rng(10)
-    a, b = factors(11, 208, 200, 136)
-    bias, residual = rng.standard_normal(200).astype(BF16), rng.standard_normal((208, 200)).astype(BF16)
-    rows, out = np.zeros(208, np.float32), rng.standard_normal((208, 200)).astype(BF16)
-    value = wide(out) + wide(a) @ wide(b) + wide(bias)
-    value = value / (1 + np.exp(-value)) + wide(residual)
-    product(a, b, (80, 64), {"use": use}, out=out, bias=bias, activation="silu", residual=residual, row_amax=rows, accumulate=True)
-    assert error(out, value) < 4e-3
-    np.testing.assert_allclose(rows, np.abs(value).max(1), rtol=1e-2)
+    check_steps(lambda a, b, **steps: product(a, b, (80, 64), {"use": use}, **steps), 208, 200, 136)
 
 
 @pytest.mark.parametrize("tile", [(8, 64), (80, 64), (160, 128)])
@@ -97,13 +87,7 @@ def test_batches_and_ragged_results():
 
 @pytest.mark.parametrize("use", ["cooperative", "pingpong"])
 def test_two_sums(use):
-    rng = np.random.default_rng(15)
-    x, w = rng.standard_normal((200, 136)).astype(BF16), (rng.standard_normal((256, 136)) / 16).astype(BF16)
-    out = np.full((200, 128), np.nan, BF16)
-    kernels.gemm_swiglu(x, w.T, out, BM=80, BN=64, BK=64, schedule={"use": use}, simulator={"multiprocessors": 4})
-    both = wide(x) @ wide(w).T
-    gate, up = both[:, ::2], both[:, 1::2]
-    assert error(out, gate / (1 + np.exp(-gate)) * up) < 6e-3
+    check_gated(lambda *given: kernels.gemm_swiglu(*given, BM=80, BN=64, BK=64, schedule={"use": use}, simulator={"multiprocessors": 4}), 200, 128, 136)
 
 
 @pytest.mark.parametrize("tile, schedule", [((160, 192), {}), ((160, 128), {"use": "pingpong"}), ((16, 64), {})])

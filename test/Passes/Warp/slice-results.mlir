@@ -147,3 +147,95 @@ func.func @pointers(%acc: tensor<128x208xf32>, %part: tensor<128x128xf32>, %to: 
   }
   return
 }
+
+// -----
+
+// A row of a slot is read in the slices, each behind the store before, and the slot goes back after the last one. The ring has a slot
+// more, so that another one may be asked for meanwhile.
+// CHECK-LABEL: func.func @row
+// CHECK: %[[TOKEN:.*]] = warp.acquire
+// CHECK-NEXT: %[[ROW:.*]] = warp.slot %[[TOKEN]]
+// CHECK-NOT: nv.local_load {{.*}} -> tensor<256xbf16>
+// CHECK-NOT: warp.release %[[TOKEN]]
+// CHECK: nv.memdesc.slice %[[ROW]][{{.*}}] : <256xbf16> -> <64xbf16>
+// CHECK: warp.store
+// CHECK: %[[LAST:.*]] = nv.memdesc.slice %[[ROW]][{{.*}}] : <256xbf16> -> <64xbf16>
+// CHECK-NEXT: nv.local_load %[[LAST]] : <64xbf16> -> tensor<64xbf16>
+// CHECK: warp.release %[[TOKEN]]
+// CHECK: warp.store
+func.func @row(%C: !tile.desc<64x128xbf16>, %acc: tensor<64x256xf32>) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : i32
+  %c128 = arith.constant 128 : i32
+  %out = warp.buffer : !warp.buffer<1 x [64x128xbf16]>
+  %staged = warp.ring released %out : !warp.buffer<1 x [64x128xbf16]>
+  %rows = warp.buffer : !warp.buffer<2 x [256xbf16]>
+  %free = warp.ring released %rows : !warp.buffer<2 x [256xbf16]>
+  %full = warp.ring %rows : !warp.buffer<2 x [256xbf16]>
+  %others = warp.buffer : !warp.buffer<1 x [64x64xbf16]>
+  %otherFree = warp.ring released %others : !warp.buffer<1 x [64x64xbf16]>
+  %otherFull = warp.ring %others : !warp.buffer<1 x [64x64xbf16]>
+  warp.specialize {
+    warp.role @math warps(4) {
+      %sum = nv.wgmma.wait %acc pending(0) : tensor<64x256xf32>
+      %t = warp.acquire %full
+      %slot = warp.slot %t : !nv.memdesc<256xbf16>
+      %row = nv.local_load %slot : !nv.memdesc<256xbf16> -> tensor<256xbf16>
+      warp.release %t to %free generic
+      %other = warp.acquire %otherFull
+      warp.release %other to %otherFree generic
+      %wide = arith.extf %row : tensor<256xbf16> to tensor<256xf32>
+      %columns = nv.broadcast %wide dim(0) : tensor<256xf32> -> tensor<64x256xf32>
+      %a = arith.addf %sum, %columns : tensor<64x256xf32>
+      %e = math.exp2 %a : tensor<64x256xf32>
+      %h = arith.truncf %e : tensor<64x256xf32> to tensor<64x256xbf16>
+      %x = nv.extract %h[0, 0] : tensor<64x256xbf16> -> tensor<64x128xbf16>
+      warp.store %x to %C[%c0, %c0] through %staged : tensor<64x128xbf16>, !tile.desc<64x128xbf16>
+      %y = nv.extract %h[0, 128] : tensor<64x256xbf16> -> tensor<64x128xbf16>
+      warp.store %y to %C[%c0, %c128] through %staged : tensor<64x128xbf16>, !tile.desc<64x128xbf16>
+    }
+  }
+  return
+}
+
+// -----
+
+// Of one slot alone, none is held while another role is waited for: it is read whole.
+// CHECK-LABEL: func.func @row_of_one_slot
+// CHECK: nv.local_load {{.*}} : <256xbf16> -> tensor<256xbf16>
+// CHECK-NEXT: warp.release
+// CHECK-NEXT: warp.acquire
+// CHECK-NOT: nv.local_load
+// CHECK-NOT: nv.memdesc.slice
+func.func @row_of_one_slot(%C: !tile.desc<64x128xbf16>, %acc: tensor<64x256xf32>) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : i32
+  %c128 = arith.constant 128 : i32
+  %out = warp.buffer : !warp.buffer<1 x [64x128xbf16]>
+  %staged = warp.ring released %out : !warp.buffer<1 x [64x128xbf16]>
+  %rows = warp.buffer : !warp.buffer<1 x [256xbf16]>
+  %free = warp.ring released %rows : !warp.buffer<1 x [256xbf16]>
+  %full = warp.ring %rows : !warp.buffer<1 x [256xbf16]>
+  %others = warp.buffer : !warp.buffer<1 x [64x64xbf16]>
+  %otherFree = warp.ring released %others : !warp.buffer<1 x [64x64xbf16]>
+  %otherFull = warp.ring %others : !warp.buffer<1 x [64x64xbf16]>
+  warp.specialize {
+    warp.role @math warps(4) {
+      %sum = nv.wgmma.wait %acc pending(0) : tensor<64x256xf32>
+      %t = warp.acquire %full
+      %slot = warp.slot %t : !nv.memdesc<256xbf16>
+      %row = nv.local_load %slot : !nv.memdesc<256xbf16> -> tensor<256xbf16>
+      warp.release %t to %free generic
+      %other = warp.acquire %otherFull
+      warp.release %other to %otherFree generic
+      %wide = arith.extf %row : tensor<256xbf16> to tensor<256xf32>
+      %columns = nv.broadcast %wide dim(0) : tensor<256xf32> -> tensor<64x256xf32>
+      %a = arith.addf %sum, %columns : tensor<64x256xf32>
+      %e = math.exp2 %a : tensor<64x256xf32>
+      %h = arith.truncf %e : tensor<64x256xf32> to tensor<64x256xbf16>
+      %x = nv.extract %h[0, 0] : tensor<64x256xbf16> -> tensor<64x128xbf16>
+      warp.store %x to %C[%c0, %c0] through %staged : tensor<64x128xbf16>, !tile.desc<64x128xbf16>
+      %y = nv.extract %h[0, 128] : tensor<64x256xbf16> -> tensor<64x128xbf16>
+      warp.store %y to %C[%c0, %c128] through %staged : tensor<64x128xbf16>, !tile.desc<64x128xbf16>
+    }
+  }
+  return
+}
