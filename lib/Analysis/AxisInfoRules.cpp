@@ -8,6 +8,7 @@
 #include "AxisInfoRules.h"
 
 #include "dialects/NV/NV.h"
+#include "dialects/User/User.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -214,7 +215,8 @@ std::optional<AxisInfo> tileloom::axisInfoOf(Operation *op, ArrayRef<AxisInfo> i
                              std::gcd(in[0].divisibilityOfAll(), in[1].divisibilityOfAll()));
     return info;
   }
-  if (op->getNumOperands() && OpTrait::hasElementwiseMappableTraits(op) &&
+  // What a user's assembly gives for equal elements may differ from thread to thread.
+  if (op->getNumOperands() && OpTrait::hasElementwiseMappableTraits(op) && !isa<user::AsmOp>(op) &&
       llvm::all_of(in, [&](const AxisInfo &info) { return info.rank() == in[0].rank(); }))
     return equalTogether(op, in);
   return std::nullopt;

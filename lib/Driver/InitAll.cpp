@@ -7,6 +7,7 @@
 #include "tileloom/InitAll.h"
 
 #include "dialects/PTX/PTX.h"
+#include "dialects/User/User.h"
 #include "dialects/Warp/Warp.h"
 #include "passes/Emit/Passes.h"
 #include "passes/NV/Passes.h"
@@ -36,7 +37,7 @@
 namespace tileloom {
 
 void registerAllDialects(mlir::DialectRegistry &registry) {
-  registry.insert<tile::TileDialect, warp::WarpDialect, nv::NVDialect, ptx::PTXDialect>();
+  registry.insert<tile::TileDialect, warp::WarpDialect, nv::NVDialect, ptx::PTXDialect, user::UserDialect>();
   registry.insert<mlir::arith::ArithDialect, mlir::cf::ControlFlowDialect, mlir::DLTIDialect,
                   mlir::func::FuncDialect, mlir::LLVM::LLVMDialect, mlir::math::MathDialect,
                   mlir::NVVM::NVVMDialect, mlir::scf::SCFDialect, mlir::ub::UBDialect,

@@ -7,6 +7,7 @@
 
 #include "tileloom/Schedule/SplitLoop.h"
 
+#include "dialects/User/User.h"
 #include "tileloom/Schedule/LoopSums.h"
 
 using namespace mlir;
@@ -23,7 +24,8 @@ static bool has(Operation *op, function_ref<bool(Operation *)> wanted) {
 static bool isProduct(Operation *op) { return isa<tile::DotOp>(op); }
 static bool isCopy(Operation *op) { return isa<tile::LoadOp>(op); }
 static bool writes(Operation *op) {
-  return isa<tile::StoreOp, tile::StoreReduceOp, tile::ScatterOp, tile::AtomicOp>(op);
+  return isa<tile::StoreOp, tile::StoreReduceOp, tile::ScatterOp, tile::AtomicOp, user::PrintOp>(op) ||
+         (isa<user::AsmOp>(op) && !isPure(op));
 }
 
 /// Whether iteration argument `index` is a sum of 32-bit elements that starts at zero.

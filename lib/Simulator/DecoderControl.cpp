@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Decoder.h"
+#include "DriverCalls.h"
 
 #include <algorithm>
 
@@ -267,7 +268,8 @@ void Decoder::decodeCall() {
   const Function *callee = findFunction(target->name);
   if (!callee)
     fail("function '" + std::string(target->name) + "' is not declared");
-  if (callee->isDeclaration)
+  Handler driver = callee->isDeclaration ? driverFunction(callee->name) : nullptr;
+  if (callee->isDeclaration && !driver)
     fail("function '" + callee->name + "' has no body in this module");
   if (frame->depth >= 16)
     fail("calls nest deeper than 16 (recursion cannot be simulated)");
@@ -277,11 +279,12 @@ void Decoder::decodeCall() {
   const Statement *call = st;
   // A guarded call: threads that do not take it branch around.
   size_t around = ~size_t(0);
-  if (st->guard >= 0) {
+  if (st->guard >= 0 && !driver) {
     in.guardNegated = !in.guardNegated;
     around = program.code.size();
     emit(nullptr, FlagBranch);
   }
+  std::vector<int32_t> places; // of results and parameters, in order
   auto bind = [&](const std::vector<Variable> &formals, const Operand *actuals) {
     size_t n = actuals ? actuals->parts.size() : 0;
     if (n != formals.size())
@@ -295,10 +298,17 @@ void Decoder::decodeCall() {
           !symbolOffset(o, space, value) || space != Space::Local)
         fail("call arguments must be .param variables of the caller");
       inner.paramOffsets[formals[i].name] = value;
+      places.push_back(int32_t(value));
     }
   };
   bind(callee->returns, returns);
   bind(callee->params, arguments);
+  if (driver) {
+    in.list = uint32_t(program.lists.size());
+    program.lists.insert(program.lists.end(), places.begin(), places.end());
+    emit(driver, 0, 100);
+    return;
+  }
   emitFunction(*callee, inner);
   frame = outer;
   st = call;

@@ -8,8 +8,10 @@
 #include "passes/Emit/Passes.h"
 
 #include "passes/Emit/TileConversion.h"
+#include "passes/Emit/UserPatterns.h"
 
 #include "dialects/PTX/PTX.h"
+#include "dialects/User/User.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Func/Transforms/FuncConversions.h"
@@ -44,6 +46,8 @@ struct ConvertTilesPass : tileloom::emit::impl::ConvertTilesBase<ConvertTilesPas
     TileTypeConverter converter(context);
     RewritePatternSet patterns(context);
     populateElementwisePatterns(converter, patterns);
+    populateInlineAsmPatterns(converter, patterns);
+    populateDebugPatterns(converter, patterns);
     populateSplatPatterns(converter, patterns);
     populateShapePatterns(converter, patterns);
     populateReducePatterns(converter, patterns);
@@ -68,7 +72,7 @@ struct ConvertTilesPass : tileloom::emit::impl::ConvertTilesBase<ConvertTilesPas
     scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns, target);
     target.addLegalDialect<LLVM::LLVMDialect, NVVM::NVVMDialect, ptx::PTXDialect,
                            warp::WarpDialect>();
-    target.addIllegalDialect<nv::NVDialect>();
+    target.addIllegalDialect<nv::NVDialect, user::UserDialect>();
     target.addDynamicallyLegalOp<func::FuncOp>(
         [&](func::FuncOp op) { return converter.isSignatureLegal(op.getFunctionType()); });
     target.addLegalOp<func::ReturnOp, ModuleOp>();

@@ -7,6 +7,7 @@
 
 #include "passes/NV/LayoutFlow.h"
 
+#include "dialects/User/User.h"
 #include "passes/NV/LayoutNeeds.h"
 #include "tileloom/Analysis/Exchange.h"
 #include "tileloom/Analysis/TileLayouts.h"
@@ -199,7 +200,7 @@ void LayoutFlow::propagateThrough(Operation *op, Attribute layout, unsigned inde
     return;
   }
   if (isa<nv::GlobalLoadOp, nv::GlobalStoreOp, nv::GlobalReduceOp, nv::GlobalAtomicOp,
-          nv::CpAsyncOp>(op)) {
+          nv::CpAsyncOp, user::PrintOp>(op)) {
     to(layout);
     for (Value operand : op->getOperands())
       assign(operand, layout);

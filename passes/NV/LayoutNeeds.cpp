@@ -7,6 +7,7 @@
 
 #include "passes/NV/LayoutNeeds.h"
 
+#include "dialects/User/User.h"
 #include "passes/NV/LayoutFlow.h"
 #include "tileloom/Analysis/TileLayouts.h"
 
@@ -74,6 +75,10 @@ Attribute tileloom::nv::neededLayout(OpOperand &use) {
     return layoutOf(reduce.getValue());
   if (auto copy = dyn_cast<nv::CpAsyncOp>(user))
     return layoutOf(copy.getOffset());
+  if (auto print = dyn_cast<user::PrintOp>(user)) // that of the last one: places are made again
+    for (Value value : llvm::reverse(print.getValues()))
+      if (isTile(value))
+        return layoutOf(value);
   if (auto mma = dyn_cast<nv::MmaOp>(user)) {
     auto acc = cast<nv::MmaAccAttr>(layoutOf(mma.getResult()));
     if (index == 2)
@@ -126,22 +131,31 @@ static Attribute derivedLayout(Operation *op) {
   return {};
 }
 
+/// `result` in `layout`, and converted to what it had for all its uses.
+static void deriveResult(Value result, Attribute layout) {
+  auto wanted = cast<RankedTensorType>(result.getType());
+  OpBuilder builder(result.getContext());
+  builder.setInsertionPointAfterValue(result);
+  result.setType(withLayout(wanted, layout));
+  auto converted = nv::ConvertLayoutOp::create(builder, result.getLoc(), wanted, result);
+  result.replaceAllUsesExcept(converted, converted);
+}
+
 /// Results that their uses want in another layout (or in another name of the same one).
 static void convertDerivedResults(warp::RoleOp role) {
   SmallVector<Operation *> ops;
+  // Several results of one assembly are in one layout.
+  role.walk([&](user::AsmOp op) {
+    for (Value result : op.getResults())
+      if (isTile(result) && layoutOf(result) != layoutOf(op.getResult(0)))
+        deriveResult(result, layoutOf(op.getResult(0)));
+  });
   role.walk([&](Operation *op) {
     if (Attribute layout = derivedLayout(op); layout && layout != layoutOf(op->getResult(0)))
       ops.push_back(op);
   });
-  for (Operation *op : ops) {
-    Value result = op->getResult(0);
-    auto wanted = cast<RankedTensorType>(result.getType());
-    OpBuilder builder(op->getContext());
-    builder.setInsertionPointAfter(op);
-    result.setType(withLayout(wanted, derivedLayout(op)));
-    auto converted = nv::ConvertLayoutOp::create(builder, op->getLoc(), wanted, result);
-    result.replaceAllUsesExcept(converted, converted);
-  }
+  for (Operation *op : ops)
+    deriveResult(op->getResult(0), derivedLayout(op));
 }
 
 namespace {

@@ -23,6 +23,7 @@
 
 #include "dialects/NV/NV.h"
 #include "dialects/Tile/Tile.h"
+#include "dialects/User/User.h"
 #include "dialects/Warp/Warp.h"
 #include "passes/Warp/OperandStaging.h"
 #include "passes/Warp/Projection.h"
@@ -30,6 +31,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace tileloom::warp {
 #define GEN_PASS_DEF_WARPPARTITION
@@ -100,7 +102,9 @@ LogicalResult partition(func::FuncOp function, const schedule::Machine &machine)
       op->setAttr(warp::inAttrName, name(loadRole));
     else if (isa<tile::DotOp>(op))
       op->setAttr(warp::inAttrName, name(!roles ? mainRole : machine.tensorMemory ? mmaRole : mathRole));
-    else if (isa<tile::StoreOp, tile::StoreReduceOp, tile::ScatterOp, tile::AtomicOp, tile::LastArrivalOp, nv::StorePartialOp, nv::NamedBarrierOp>(op))
+    else if (isa<tile::StoreOp, tile::StoreReduceOp, tile::ScatterOp, tile::AtomicOp, tile::LastArrivalOp, nv::StorePartialOp, nv::NamedBarrierOp,
+                 user::PrintOp, user::AssertOp>(op) ||
+             (isa<user::AsmOp>(op) && !isPure(op)))
       op->setAttr(warp::inAttrName, name(roles ? mathRole : mainRole));
   });
   return success();

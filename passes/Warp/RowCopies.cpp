@@ -26,7 +26,7 @@ static bool isRecomputable(Value value) {
   Operation *def = value.getDefiningOp();
   if (!def || def->getNumResults() != 1)
     return false;
-  bool simple = isAdaptable(def) || OpTrait::hasElementwiseMappableTraits(def) ||
+  bool simple = isAdaptable(def) || (OpTrait::hasElementwiseMappableTraits(def) && isPure(def)) ||
                 isa<nv::BroadcastOp, tile::GatherOp>(def);
   return simple && llvm::all_of(def->getOperands(), isRecomputable);
 }

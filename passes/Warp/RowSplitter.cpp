@@ -13,6 +13,7 @@
 
 #include "dialects/NV/NV.h"
 #include "dialects/Tile/Tile.h"
+#include "dialects/User/User.h"
 #include "passes/Tile/Passes.h"
 #include "passes/Warp/RowCopies.h"
 
@@ -61,6 +62,13 @@ public:
         return refuse(op, "its order is that of all warps of the program");
       set(op->getOperand(0), 0, op);
       follow();
+    });
+    role.walk([&](user::PrintOp print) {
+      auto tile = llvm::find_if(print.getValues(), [](Value value) { return isa<RankedTensorType>(value.getType()); });
+      if (tile != print.getValues().end() && !refused) {
+        set(*tile, 0, print);
+        follow();
+      }
     });
     for (auto [value, dim] : slices) {
       auto type = cast<RankedTensorType>(value.getType());
@@ -156,7 +164,7 @@ private:
       together = {take.getSource(), take.getIndices(), take.getResult()};
     } else if (OpTrait::hasElementwiseMappableTraits(op) ||
                isa<nv::WgmmaWaitOp, nv::ConcatOp, nv::GlobalLoadOp, nv::GlobalStoreOp,
-                   nv::LocalLoadOp, tile::GatherOp, tile::ScatterOp, tile::AtomicOp>(op)) {
+                   nv::LocalLoadOp, user::PrintOp, user::AssertOp, tile::GatherOp, tile::ScatterOp, tile::AtomicOp>(op)) {
       llvm::append_range(together, op->getOperands());
       llvm::append_range(together, op->getResults());
     } else {
@@ -280,10 +288,23 @@ private:
       partial.getPointerMutable().assign(ownPart(builder, partial.getPointer(), partial.getValue()));
     } else if (auto sum = dyn_cast<nv::SumPartialsOp>(op)) {
       sum.getPointerMutable().assign(ownPart(builder, sum.getPointer(), sum.getResult()));
+    } else if (auto print = dyn_cast<user::PrintOp>(op)) {
+      printOnce(print);
     } else if (auto arrival = dyn_cast<tile::LastArrivalOp>(op)) {
       arrival.getIndexMutable().assign(
           arith::AddIOp::create(builder, loc, arrival.getIndex(), index->getResult(0)));
     }
+  }
+
+  /// A line without elements is the first replica's.
+  void printOnce(user::PrintOp print) {
+    if (llvm::any_of(print.getValues().getTypes(), llvm::IsaPred<RankedTensorType>))
+      return;
+    OpBuilder builder(print);
+    Value zero = arith::ConstantIntOp::create(builder, print.getLoc(), 0, 32);
+    Value first = arith::CmpIOp::create(builder, print.getLoc(), arith::CmpIPredicate::eq, index->getResult(0), zero);
+    auto branch = scf::IfOp::create(builder, print.getLoc(), first, /*withElseRegion=*/false);
+    print->moveBefore(branch.thenBlock()->getTerminator());
   }
 
   /// Where this replica's rows of a tile begin that lies in memory replica by replica.

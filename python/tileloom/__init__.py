@@ -15,5 +15,5 @@ __version__ = "0.1.0"
 from .frontend.errors import CompilationError
 from .dispatch.function import JITFunction, jit
 from .language import *  # noqa: F403
-from .language import (abs, max, min, range, sum)  # noqa: A004
+from .language import (abs, max, min, range, sum, tuple)  # noqa: A004
 from .runtime.errors import ArgumentError, DriverError, LaunchError, RecipeError, TileloomError

@@ -181,15 +181,6 @@ def test_unknown_keyword():
 
 
 @tl.jit
-def print_in_kernel(x, out, n):
-    tl.device_print("x", n)
-
-
-def test_device_print():
-    refused(print_in_kernel, "tl.device_print is not supported", "tl.device_print(")
-
-
-@tl.jit
 def forever(x, out, n):
     while True:
         tl.store(out, 1.0)

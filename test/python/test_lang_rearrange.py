@@ -184,12 +184,3 @@ def split_of_three(x):
 
 def test_split_of_another_extent():
     refused(split_of_three, "tl.split of float32[16]; needed a last dimension of extent 2", "tl.split(", {"x": "*f32"})
-
-
-@tl.jit
-def assembled(x):
-    tl.inline_asm_elementwise("mov", "=r", [x], tl.float32, True, 1)
-
-
-def test_what_the_language_lacks():
-    refused(assembled, "tl.inline_asm_elementwise is not supported: needed the functions of the language", "tl.inline_asm_elementwise(", {"x": "*i32"})

@@ -17,7 +17,7 @@ PATH = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "language.md"
 def rows():
     with open(PATH) as file:
         text = file.read()
-    table = text[text.index("## Triton's language"):text.index("## Parameters that the host chooses")]
+    table = text[text.index("## Triton's language"):text.index("Names of `triton.language`")]
     for left, right in re.findall(r"^\| (`.*?) \| (.*) \|$", table, re.M):
         for name in re.findall(r"`(\w+)`", left):
             yield name, right
@@ -38,13 +38,28 @@ def test_row(name, text):
     refuses = False
     with context.building(Builder()):
         try:
-            if name not in ("range", "static_range", "static_assert", "static_print"):
+            if name not in ("range", "static_range", "static_assert", "static_print", "condition"):
                 function()
         except ProgramError as error:
             refuses = "is not supported" in str(error)
         except TypeError:
             pass  # arguments are missing
     assert refuses == text.startswith("no")
+
+
+def not_here():
+    with open(PATH) as file:
+        text = file.read()
+    table = text[text.index("Names of `triton.language` that are not here:"):text.index("## Parameters that the host chooses")]
+    return {name for left in re.findall(r"^\| (`.*?) \| .* \|$", table, re.M) for name in re.findall(r"`(\w+)`", left)}
+
+
+def test_names_of_triton():
+    """Every public name of Triton's language is here, or in the list of those that are not."""
+    language = pytest.importorskip("triton.language")
+    missing = {name for name in dir(language) if not name.startswith("_") and not hasattr(tl, name)}
+    assert missing == not_here()
+    assert all(hasattr(tl.math, name) for name in dir(language.math) if name not in ("List", "T", "core", "wraps") and not name.startswith("_"))
 
 
 # Names and order of what Triton 3.9 takes: calls by position and by keyword mean the same here.
@@ -60,9 +75,11 @@ assume cond
 atomic_add pointer val mask sem scope
 atomic_and pointer val mask sem scope
 atomic_cas pointer cmp val sem scope
+atomic_load pointer mask sem scope
 atomic_max pointer val mask sem scope
 atomic_min pointer val mask sem scope
 atomic_or pointer val mask sem scope
+atomic_store pointer val mask sem scope
 atomic_xchg pointer val mask sem scope
 atomic_xor pointer val mask sem scope
 bitonic_merge x dim descending
@@ -76,6 +93,8 @@ clamp x min max propagate_nan
 cos x
 cumprod input axis reverse dtype
 cumsum input axis reverse dtype
+device_assert cond msg mask
+device_print prefix args hex
 div_rn x y
 dot input other acc input_precision allow_tf32 max_num_imprecise_acc out_dtype
 dot_scaled lhs lhs_scale lhs_format rhs rhs_scale rhs_format acc fast_math lhs_k_pack rhs_k_pack out_dtype
@@ -83,6 +102,7 @@ erf x
 exp x
 exp2 x
 expand_dims input axis
+expect_zero x mask
 fdiv x y ieee_rounding approx
 flip x dim
 floor x
@@ -90,6 +110,7 @@ fma x y z
 full shape value dtype
 gather src index axis
 histogram input num_bins mask
+inline_asm_elementwise asm constraints args dtype is_pure pack
 interleave a b
 join a b
 load pointer mask other cache_modifier eviction_policy volatile

@@ -7,6 +7,7 @@
 
 import functools
 import inspect
+import os
 import threading
 import warnings
 
@@ -44,9 +45,10 @@ class Parameter:
 class JITFunction:
     """What `@tl.jit` makes of a function."""
 
-    def __init__(self, function, candidates=None):
+    def __init__(self, function, candidates=None, debug=False):
         functools.update_wrapper(self, function)
         self.function = function
+        self.debug = debug  # whether tl.device_assert is compiled
         self.candidates = dict(candidates or {})
         signature = inspect.signature(function)
         for parameter in signature.parameters.values():
@@ -293,9 +295,9 @@ def _merged(schedule, num_warps, num_stages):
     return {**({"warps": num_warps} if num_warps else {}), **({"stages": num_stages} if num_stages else {}), **(schedule or {})}
 
 
-def jit(function=None, *, candidates=None):
+def jit(function=None, *, candidates=None, debug=False):
     """Makes a kernel of a Python function. candidates: {parameter: values} for parameters that are tl.auto; or a function of the target that gives
-    the values."""
+    the values. debug: whether tl.device_assert checks; in all kernels if $TILELOOM_DEBUG is 1 when they are defined."""
     if function is None:
-        return functools.partial(jit, candidates=candidates)
-    return JITFunction(function, candidates)
+        return functools.partial(jit, candidates=candidates, debug=debug)
+    return JITFunction(function, candidates, debug or os.environ.get("TILELOOM_DEBUG", "0") not in ("", "0"))

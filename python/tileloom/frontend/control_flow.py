@@ -333,7 +333,7 @@ class ControlFlow:
         if rebound:
             raise ProgramError(f"variable '{rebound[0]}' is defined before tl.tiles and assigned in its body; tiles run at the same time, so "
                                "nothing passes from one to the next: use another name")
-        indices = [b.name() for _ in counts]
+        indices = b.tile_indices = [b.name() for _ in counts]
         with b.nested() as block:
             values = []
             for handle, step in zip(indices, steps):
@@ -345,6 +345,7 @@ class ControlFlow:
             self.assign(node.target, values[0] if len(values) == 1 and not isinstance(node.target, ast.Tuple) else tuple(values))
             self.statements(node.body)
         self.names = before
+        b.tile_indices = None
         b.at(*place)
         b.region(f"tile.for_each_tile ({', '.join(indices)}) in ({', '.join(count.handle for count in counts)}) {{", block)
 

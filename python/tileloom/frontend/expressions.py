@@ -5,7 +5,7 @@ import builtins
 import re
 import types
 
-from ..language import control, dtypes, functions, semantic
+from ..language import control, debug, dtypes, functions, semantic
 from ..language.blocks import block_pointer
 from ..language.values import constexpr, describe, tensor
 from ..language.views import descriptor
@@ -245,6 +245,8 @@ class Expressions:
             return replaced(*arguments, **keywords)
         if callee is float and arguments and isinstance(arguments[0], str):
             return float(arguments[0])
+        if callee is print and any(isinstance(argument, tensor) for argument in arguments):
+            return debug.device_print(*arguments, **keywords)
         if isinstance(callee, types.FunctionType):
             raise ProgramError(f"'{name}' is an ordinary Python function; needed one with @tl.jit")
         if any(callee is known for known in _AT_COMPILE_TIME) or getattr(callee, "__module__", None) == "math":

@@ -20,6 +20,7 @@ class Program:
 def generate(function, facts, schedule=None):
     """`facts`: for each parameter a fact of dispatch/facts.py."""
     builder = Builder()
+    builder.kernel, builder.debug = function.__name__, function.debug
     source = function.source
     place = (source.file, *source.place(source.tree))
     builder.at(*place)

@@ -7,7 +7,8 @@ operations to the builder. An error gets the place of the innermost expression t
 import ast
 
 from ..language import control
-from ..language.values import constant_of, constexpr, describe
+from ..language.debug import device_assert
+from ..language.values import constant_of, constexpr, describe, tensor
 from . import carry, names
 from .control_flow import ControlFlow
 from .errors import CompilationError, ProgramError
@@ -109,7 +110,11 @@ class Visitor(Expressions, ControlFlow):
         raise Return(value)
 
     def visit_Assert(self, node):
-        self.check(self.expression(node.test), self.text(node.msg) if node.msg else "")
+        condition, message = self.expression(node.test), self.text(node.msg) if node.msg else ""
+        self.mark(node)
+        if isinstance(condition, tensor) and not hasattr(condition, "make_static"):
+            return device_assert(condition, message)
+        self.check(condition, message)
 
     def check(self, condition, message):
         condition = self.static(condition, "the condition of an assertion")

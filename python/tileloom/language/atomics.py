@@ -113,3 +113,24 @@ def atomic_cas(pointer, cmp, val, sem=None, scope=None):
     scope = _choice(scope, _SCOPES, "gpu", f"{name}: scope")
     _fits(semantic.operand(cmp), value.shape, f"{name}: cmp")
     return _emit("cas", value, _data(value, val, name), None, order, scope, compare=_data(value, cmp, name))
+
+
+def atomic_load(pointer, mask=None, sem=None, scope=None):
+    """The elements at `pointer` (32 or 64 bits) where `mask` is true, each in one step: an atomic or with zero, so the memory must be writable. `sem`: "acquire"
+    (default) or "relaxed"."""
+    name = "tl.atomic_load"
+    value = _pointer(pointer, name)
+    _check(name, "xchg", value)
+    order = _choice(sem, ("acquire", "relaxed"), "acquire", f"{name}: sem")
+    dtype = {32: dtypes.int32, 64: dtypes.int64}[value.element.bits]
+    bits = _emit("or", value, semantic.full(value.shape, 0, dtype), _mask(mask, value.shape, name), order, _choice(scope, _SCOPES, "gpu", f"{name}: scope"))
+    return semantic.cast(tensor(bits.handle, dtype, value.shape), value.element, bitcast=True)
+
+
+def atomic_store(pointer, val, mask=None, sem=None, scope=None):
+    """Writes `val` to the elements at `pointer` (32 or 64 bits) where `mask` is true, each in one step: an exchange. `sem`: "release" (default) or "relaxed"."""
+    name = "tl.atomic_store"
+    value = _pointer(pointer, name)
+    _check(name, "xchg", value)
+    order = _choice(sem, ("release", "relaxed"), "release", f"{name}: sem")
+    _emit("xchg", value, _data(value, val, name), _mask(mask, value.shape, name), order, _choice(scope, _SCOPES, "gpu", f"{name}: scope"))

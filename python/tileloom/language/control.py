@@ -36,6 +36,16 @@ class tiles:
         self.extents, self.scheduler = extents, scheduler
 
 
+def condition(arg1, disable_licm=False):
+    """`while tl.condition(c)`: as `while c`; the hint has no effect."""
+    return arg1
+
+
+def tuple(args=()):
+    """A tuple of a tuple or list."""
+    return (*args,)
+
+
 def static_assert(cond, msg=""):
     """Fails the compilation if `cond` is false."""
     raise ProgramError("tl.static_assert is understood only as a statement of a kernel")
@@ -44,12 +54,3 @@ def static_assert(cond, msg=""):
 def static_print(*values, sep=" ", end="\n", file=None, flush=False):
     """Prints at compile time."""
     raise ProgramError("tl.static_print is understood only as a statement of a kernel")
-
-
-def device_print(*values):
-    raise ProgramError("tl.device_print is not supported: kernels do not print; store the value and look at it on the host, or run the "
-                       "simulator with a trace")
-
-
-def device_assert(*values):
-    raise ProgramError("tl.device_assert is not supported; needed tl.static_assert, or a check on the host")

@@ -56,6 +56,15 @@ def address(value):
     return b.value(f"arith.addi {value.base}, {step} : i64")
 
 
+def addresses(value):
+    """A pointer, or a tile of pointers, as integers (int64)."""
+    scalar = tensor(address(value), int64)
+    if value.offsets is None:
+        return scalar
+    steps = semantic.binary("mul", semantic.cast(value.offsets, int64), value.element.itemsize)
+    return semantic.binary("add", scalar, steps)
+
+
 def _place(value):
     """Base and offset operands of an access, with the offset's type."""
     if value.offsets is not None:

@@ -35,6 +35,10 @@ class constexpr:
         return self.value.__index__()
 
 
+class const:
+    """Marks a parameter as a pointer to memory that the kernel does not write (`x: tl.const`): a hint, without effect."""
+
+
 class _Auto:
     """The default of a constexpr parameter that the host chooses (tileloom.schedule.choose)."""
 
