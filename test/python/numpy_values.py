@@ -95,7 +95,7 @@ def unify(a, b, division=False):
         dtype = dtypes.promotion(dtypes.of_python(a), dtypes.of_python(b), division)
     elif any(numbers):
         number, other = (a, b) if numbers[0] else (b, a)
-        dtype = dtypes.weak_promotion(other.dtype, number)
+        dtype = dtypes.weak_promotion(other.dtype, number, division)
     else:
         dtype = dtypes.promotion(a.dtype, b.dtype, division)
 
