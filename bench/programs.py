@@ -1,6 +1,6 @@
-"""The programs by hand in test/programs/warp on a Hopper GPU: ours, the vendor library's and, with --reference, known fast PTX, in one
-process. Results are checked first (fp64 on sampled rows; outputs poisoned with NaN), then timed interleaved with the L2 cache flushed between
-launches; medians.
+"""The programs by hand in test/programs/warp on a Hopper GPU: ours, the vendor library's and, with --reference, known fast PTX, and the kernel
+library with its own choice of tiles and schedule beside that PTX, in one process. Results are checked first (fp64 on sampled rows; outputs poisoned with
+NaN), then timed as replays of captured launches in an order that is drawn anew for each repeat, with the L2 cache flushed between launches; medians.
 
     bench/programs.py [--reference DIR] [--json bench/results/h200-programs.json] [--quick]
 
@@ -18,13 +18,14 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 if "TILELOOM_INSTALLED" not in os.environ:
     sys.path.insert(0, os.path.join(ROOT, "python"))
+sys.path.insert(0, os.path.join(ROOT, "bench"))
 PROGRAMS = os.path.join(ROOT, "test", "programs", "warp")
 
 import torch  # noqa: E402
-from tileloom import compiler  # noqa: E402
+from tileloom import compiler, kernels  # noqa: E402
 from tileloom.runtime import Kernel  # noqa: E402
 
-from measure import check, relative_error  # noqa: E402
+from measure import check, geometric_mean, relative_error, sorted_times  # noqa: E402
 
 GEMM = {  # program: rows and columns of a tile, name of the reference
     "gemm_cooperative": (128, 256, "gemm_cooperative_128x256"),
@@ -38,6 +39,7 @@ FP8 = {"gemm_fp8_block_192x128": (192, 128), "gemm_fp8_block_256x128": (256, 128
        "gemm_fp8_block_128x128": (128, 128)}
 FP8_SHAPES = [(8192, 8192, 8192), (4096, 4096, 4096), (4096, 7168, 16384)]
 ATTENTION_SHAPES = [(4, 4096, 16), (2, 8192, 16), (1, 16384, 16)]  # batch, length, heads
+LIBRARY, LIBRARY_LENGTHS = "library", [(16, 1024), (8, 2048), (4, 4096), (2, 8192), (1, 16384)]  # batch, length
 
 
 class Programs:
@@ -55,36 +57,18 @@ class Programs:
         return self.kernels[name]
 
 
-def median_times(functions, repeats):
-    """Milliseconds by name: launches interleaved, L2 flushed before each."""
-    flush = torch.empty(256 << 20, dtype=torch.uint8, device="cuda")
-    events = {name: [] for name in functions}
-    for function in functions.values():
-        for _ in range(3):
-            function()
-    for _ in range(repeats):
-        for name, function in functions.items():
-            flush.zero_()
-            start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-            start.record()
-            function()
-            end.record()
-            events[name].append((start, end))
-    torch.cuda.synchronize()
-    return {name: sorted(a.elapsed_time(b) for a, b in pairs)[len(pairs) // 2] for name, pairs in events.items()}
-
-
 class Bench:
     def __init__(self, reference, repeats):
-        self.reference, self.repeats, self.programs, self.rows = reference, repeats, Programs(), []
+        self.reference, self.repeats, self.programs, self.rows, self.ratios = reference, repeats, Programs(), [], {}
 
     def record(self, work, shape, flops, functions, errors, peer):
-        times = median_times(functions, self.repeats)
-        ours = min(times[name] for name in times if name in errors)
+        times = {name: own[len(own) // 2] for name, own in sorted_times(functions, self.repeats).items()}
+        by_hand = [times[name] for name in times if name in errors and name != LIBRARY]
+        ours = min(by_hand) if by_hand else times[LIBRARY]
         base = times.get(peer)
         references = [times[name] for name in times if name.startswith("reference:")]
         for name, ms in times.items():
-            impl = name if name == peer else "tileloom" if name in errors else "reference"
+            impl = name if name in (peer, LIBRARY) else "tileloom" if name in errors else "reference"
             self.rows.append({"work": work, "shape": shape, "impl": impl, "program": name, "ms": ms,
                               "tflops": flops / ms / 1e9, "gbps": None, "err": errors.get(name)})
         text = f"{work} {shape}: {flops / ours / 1e9:.0f} TFLOP/s"
@@ -92,6 +76,10 @@ class Bench:
             text += f", {base / ours:.3f} x {peer}"
         if references:
             text += f", {min(references) / ours:.3f} x the best reference"
+        if references and LIBRARY in times:
+            ratio = min(references) / times[LIBRARY]
+            self.ratios.setdefault(work, []).append(ratio)
+            text += f", the library {ratio:.3f}" if by_hand else ""
         print(text, flush=True)
 
     def gemm(self, m, n, k):
@@ -111,6 +99,11 @@ class Bench:
             functions[name] = lambda kernel=kernel, arguments=arguments: kernel(*arguments)
             if self.reference:
                 functions["reference:" + known] = self.reference.gemm(known, a, b, torch.empty_like(out))
+        if self.reference:
+            chosen = torch.full((m, n), math.nan, device="cuda", dtype=torch.bfloat16)
+            kernels.gemm(a, b.T, chosen)
+            errors[LIBRARY] = check(LIBRARY, (m, n, k), relative_error(chosen[sample], wanted), 4e-3)
+            functions[LIBRARY] = lambda: kernels.gemm(a, b.T, chosen)
         self.record("gemm_bf16", f"{m}x{n}x{k}", 2 * m * n * k, functions, errors, "cublas")
 
     def gemm_fp8(self, m, n, k):
@@ -168,6 +161,26 @@ class Bench:
         self.record("attention_bf16", f"B{batch} S{length} H{heads} D128 {'causal' if causal else 'full'}", flops, functions, errors,
                     "cudnn")
 
+    def library_attention(self, batch, length, heads, dim, causal):
+        """The library's attention, as it chooses tile and schedule, beside the reference that rescales as it does."""
+        q, k, v = (torch.randn(batch, length, heads, dim, device="cuda", dtype=torch.bfloat16) for _ in range(3))
+        out, known_out = torch.full_like(q, math.nan), torch.empty_like(q)
+        lse = torch.full((batch, heads, length), math.nan, device="cuda")
+        mask, functions, errors = "causal" if causal else "full", {}, {}
+        kernels.attention(q, k, v, out, causal=causal, lse=lse)
+        rows = torch.randint(0, length, (64,), device="cuda")
+        scores = q[0, rows, -1].double() @ k[0, :, -1].double().T * dim**-0.5
+        if causal:
+            scores.masked_fill_(torch.arange(length, device="cuda")[None, :] > rows[:, None], -math.inf)
+        wanted = scores.softmax(-1) @ v[0, :, -1].double()
+        errors[LIBRARY] = check(LIBRARY, (batch, length, dim), relative_error(out[0, rows, -1], wanted), 4e-3)
+        functions[LIBRARY] = lambda: kernels.attention(q, k, v, out, causal=causal, lse=lse)
+        for known in (f"attention_d{dim}_{mask}_lazy", f"attention_d{dim}_{mask}"):
+            if known in self.reference.ATTENTION:
+                functions["reference:" + known] = self.reference.attention(known, q, k, v, known_out, torch.empty_like(lse))
+        flops = 4 * batch * heads * length * length * dim / (2 if causal else 1)
+        self.record(f"library_attention_d{dim}", f"B{batch} S{length} H{heads} D{dim} {mask}", flops, functions, errors, None)
+
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -192,6 +205,13 @@ def main():
     for causal in (False, True):
         for shape in ATTENTION_SHAPES[1:2] if options.quick else ATTENTION_SHAPES:
             bench.attention(*shape, causal)
+    if reference:
+        for dim, heads in ((128, 16), (64, 32)):
+            for causal in (False, True):
+                for batch, length in LIBRARY_LENGTHS[:last]:
+                    bench.library_attention(batch, length, heads, dim, causal)
+    for work, ratios in bench.ratios.items():
+        print(f"{work}: the library {geometric_mean(ratios):.3f} x the best reference, lowest {min(ratios):.3f}, {len(ratios)} shapes")
     if options.json:
         result = {
             "machine": torch.cuda.get_device_name(), "driver": os.popen("nvidia-smi --query-gpu=driver_version --format=csv,noheader").read().strip(),
