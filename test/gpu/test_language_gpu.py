@@ -9,9 +9,9 @@ import pytest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "python"))
 
-MODULES = ("atomics", "blocks", "cases", "counters", "division", "indexed", "kernels", "permute", "products", "random", "readers", "rearrange", "scaled", "semantics", "trees",
+MODULES = ("assembly", "atomics", "blocks", "cases", "counters", "debug", "division", "indexed", "kernels", "permute", "products", "random", "readers", "rearrange", "scaled", "semantics", "trees",
            "triton", "types")
-WITHOUT_LAUNCH = {"tile", "refused", "program", "text"}  # what tests of texts and refusals call
+WITHOUT_LAUNCH = {"tile", "refused", "program", "text", "KernelFault", "SimulatorError"}  # what tests of texts and refusals name
 
 pytest.register_assert_rewrite(*(f"test_lang_{module}" for module in MODULES))
 

@@ -6,6 +6,7 @@ import pytest
 
 import tileloom as tl
 from dsl import refused
+from tileloom import sim
 
 TARGETS = ["sm_90a", "sm_100a"]
 BF16 = ml_dtypes.bfloat16
@@ -109,7 +110,7 @@ def test_what_the_simulator_cannot_run_still_compiles():
     compiled = apply.compile(signature={"x": "*i32", "y": "*i32", "out": "*i32", "n": "i32"}, **keywords)
     assert "vadd.s32.s32.s32" in compiled.ptx
     x = np.zeros(8, np.int32)
-    with pytest.raises(tl.TileloomError, match=r"line \d+.*vadd"):
+    with pytest.raises(sim.SimulatorError, match=r"line \d+.*vadd"):
         apply[(1,)](x, x, np.zeros_like(x), 8, **keywords)
 
 

@@ -8,6 +8,7 @@ import pytest
 
 import tileloom as tl
 from dsl import plain, program, refused, tile
+from tileloom import sim
 
 TARGETS = ["sm_90a", "sm_100a"]
 LINE = re.compile(r"pid \((\d+), (\d+), (\d+)\)(?: idx \(([^)]*)\))?(.*)")
@@ -162,7 +163,7 @@ def test_checks_that_hold(target):
 def test_checks_that_fail(target, place, value, message, text):
     x, out = np.arange(100, dtype=np.int32), np.zeros(100, np.int32)
     x[place] = value
-    with pytest.raises(tl.TileloomError, match=message) as caught:
+    with pytest.raises(sim.KernelFault, match=message) as caught:
         checked[(1,)](x, out, 100, B=128, target=target)
     found = re.search(r"(\S+\.py):(\d+): check: assertion failed", str(caught.value))
     assert found and text in open(found[1]).read().splitlines()[int(found[2]) - 1]
