@@ -65,6 +65,7 @@ void buildWarpStage(OpPassManager &pm, const PipelineOptions &options) {
 void buildRingStage(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(warp::createWarpExpandDivisions());
   pm.addPass(warp::createWarpExpandStores());
+  pm.addPass(warp::createWarpOrderHandovers());
   pm.addPass(warp::createWarpExpandTileLoops());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());

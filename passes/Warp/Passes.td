@@ -77,6 +77,14 @@ def WarpExpandStores : Pass<"warp-expand-stores"> {
   let dependentDialects = ["::tileloom::nv::NVDialect"];
 }
 
+def WarpOrderHandovers : Pass<"warp-order-handovers"> {
+  let summary = "Give slots back and take slots for results while a product runs";
+  let description = [{
+    In loops over tiles: a slot that was read into registers goes back behind the products that are issued next, and the first slot for results
+    is taken in front of the wait for the product whose result it is for.
+  }];
+}
+
 def WarpExpandTileLoops : Pass<"warp-expand-tile-loops"> {
   let summary = "Expand warp.for_each_tile into scf.for over the tiles of a CTA";
   let description = [{
