@@ -14,12 +14,15 @@ func.func @copy(%A: !tile.desc<64x64xf32>, %m: i32) {
   warp.specialize {
     // CHECK: warp.role @math
     warp.role @math warps(4) {
-      // CHECK: scf.while
       // CHECK: warp.acquire %[[PLACE]]
-      // CHECK: %[[I:.*]] = nv.scalar_load
-      // CHECK: %[[J:.*]] = nv.scalar_load
+      // CHECK: %[[I0:.*]] = nv.scalar_load
+      // CHECK: scf.while (%[[I:.*]] = %[[I0]])
       // CHECK: %[[MORE:.*]] = arith.cmpi sge, %[[I]], %c0
       // CHECK: scf.condition(%[[MORE]])
+      // CHECK: warp.acquire
+      // CHECK: warp.acquire %[[PLACE]]
+      // CHECK: %[[I1:.*]] = nv.scalar_load
+      // CHECK: scf.yield %[[I1]]
       // CHECK-NOT: arith.div
       // CHECK-NOT: nv.atomic_add
       warp.for_each_tile (%i, %j) in (%m, %c1) attributes {warp.scheduler = "dynamic"} {
@@ -94,6 +97,89 @@ func.func @shortest_last(%A: !tile.desc<64x64xf32>, %m: i32, %n: i32) {
         %s = warp.slot %t : !nv.memdesc<64x64xf32>
         nv.tma.load %A[%i, %c0] to %s : !tile.desc<64x64xf32>, !nv.memdesc<64x64xf32>
         warp.release %t to %ready tma
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+// The next tile is drawn in front of the copies behind a tile's loop, and its place taken in front of the last wait for a product, unless something else
+// that other roles send is taken behind that.
+// CHECK-LABEL: func.func @late
+// CHECK: %[[PLACE:.*]] = warp.ring %{{.*}} {name = "tile_place_ready"}
+// CHECK: warp.role @math
+// CHECK: scf.while
+// CHECK: %[[S:.*]] = nv.wgmma
+// CHECK: warp.acquire %[[PLACE]]
+// CHECK: nv.scalar_load
+// CHECK: nv.scalar_load
+// CHECK: warp.release
+// CHECK: nv.wgmma.wait %[[S]]
+// CHECK: warp.role @reads_behind
+// CHECK: scf.while
+// CHECK: nv.wgmma.wait
+// CHECK: warp.acquire
+// CHECK: warp.acquire %[[PLACE]]
+// CHECK: warp.role @load
+// CHECK: scf.while
+// CHECK: scf.condition
+// CHECK: scf.for
+// CHECK: nv.tma.load
+// CHECK: nv.atomic_add
+// CHECK-NEXT: warp.acquire
+// CHECK: nv.tma.load
+func.func @late(%A: !tile.desc<64x64xbf16>, %m: i32, %n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %kb = warp.buffer : !warp.buffer<2 x [64x64xbf16]>
+  %k_free = warp.ring released %kb : !warp.buffer<2 x [64x64xbf16]>
+  %k_ready = warp.ring %kb : !warp.buffer<2 x [64x64xbf16]>
+  %vb = warp.buffer : !warp.buffer<2 x [64x64xbf16]>
+  %v_free = warp.ring released %vb : !warp.buffer<2 x [64x64xbf16]>
+  %v_ready = warp.ring %vb : !warp.buffer<2 x [64x64xbf16]>
+  warp.specialize {
+    warp.role @math warps(4) {
+      warp.for_each_tile (%i, %j) in (%m, %c1) attributes {warp.scheduler = "dynamic"} {
+        scf.for %x = %c0 to %n step %c1 : i32 {
+          %k = warp.acquire %k_ready
+          warp.release %k to %k_free wgmma
+        }
+        %v = warp.acquire %v_ready
+        %vs = warp.slot %v : !nv.memdesc<64x64xbf16>
+        %s = nv.wgmma %vs, %vs : !nv.memdesc<64x64xbf16>, <64x64xbf16> -> tensor<64x64xf32>
+        %r = nv.wgmma.wait %s pending(0) : tensor<64x64xf32>
+        warp.release %v to %v_free wgmma
+      }
+    }
+    warp.role @reads_behind warps(4) {
+      warp.for_each_tile (%i, %j) in (%m, %c1) attributes {warp.scheduler = "dynamic"} {
+        scf.for %x = %c0 to %n step %c1 : i32 {
+          %k = warp.acquire %k_ready
+          warp.release %k to %k_free wgmma
+        }
+        %v = warp.acquire %v_ready
+        %vs = warp.slot %v : !nv.memdesc<64x64xbf16>
+        %s = nv.wgmma %vs, %vs : !nv.memdesc<64x64xbf16>, <64x64xbf16> -> tensor<64x64xf32>
+        %r = nv.wgmma.wait %s pending(0) : tensor<64x64xf32>
+        warp.release %v to %v_free wgmma
+        %k = warp.acquire %k_ready
+        warp.release %k to %k_free wgmma
+      }
+    }
+    warp.role @load warps(1) {
+      warp.for_each_tile (%i, %j) in (%m, %c1) attributes {warp.scheduler = "dynamic"} {
+        scf.for %x = %c0 to %n step %c1 : i32 {
+          %k = warp.acquire %k_free
+          %ks = warp.slot %k : !nv.memdesc<64x64xbf16>
+          nv.tma.load %A[%i, %x] to %ks : !tile.desc<64x64xbf16>, !nv.memdesc<64x64xbf16>
+          warp.release %k to %k_ready tma
+        }
+        %v = warp.acquire %v_free
+        %vs = warp.slot %v : !nv.memdesc<64x64xbf16>
+        nv.tma.load %A[%i, %c0] to %vs : !tile.desc<64x64xbf16>, !nv.memdesc<64x64xbf16>
+        warp.release %v to %v_ready tma
       }
     }
   }
