@@ -60,6 +60,8 @@ struct Cost {
   double pieces = 0;   ///< that they leave in
   double narrow = 0;   ///< pieces with rows of less than 64 bytes, times what they lack
   double widest = 0;   ///< registers of a thread for one sum
+  double first = 0;    ///< the same, for that of the first product
+  double sums = 0;     ///< for all sums
 
   void add(const Cost &more, double times) {
     products += more.products * times;
@@ -70,6 +72,8 @@ struct Cost {
     pieces += more.pieces * times;
     narrow += more.narrow * times;
     widest = std::max(widest, more.widest);
+    first = first > 0 ? first : more.first;
+    sums += more.sums;
   }
 };
 
@@ -360,8 +364,10 @@ private:
     // Work of the warps runs beside a product if no other replica waits for the turn; a warpgroup alone overlaps with itself
     // only where it waits (measured: 1, 2 and 3 warpgroups, which take turns). Of two, the slower unit is held up as the other
     // one comes near it. Beside sums of 80 registers and more of three, ptxas cannot move all other work in front of the
-    // exponentials, which then start earlier.
-    double apart = takesTurns ? 1 : alone ? 0.6 : body.widest < 80 ? 0.3 : 0.02;
+    // exponentials, which then start earlier; nor has it to where the second product runs an iteration late (lib/Schedule/Skew.cpp), for
+    // which sums and 16 bits of the first one have 128 registers. Of less than 64 columns a thread that gained nothing.
+    bool late = body.first >= 64 && body.sums + body.first / 2 <= 128;
+    double apart = takesTurns ? 1 : alone ? 0.6 : body.widest < 80 && !late ? 0.3 : 0.02;
     double products = body.products + wait;
     double together = !alone && replicas == 2 ? smooth(4, {products, body.other}) + uncovered(products, body.other)
                                               : std::max(products, body.other) + apart * std::min(products, body.other);
@@ -389,6 +395,8 @@ private:
       cost.products += issues * issue;
       cost.dots += 1;
       cost.widest = std::max(cost.widest, rows(a.getDimSize(0)) * n / 128);
+      cost.first = cost.first > 0 ? cost.first : rows(a.getDimSize(0)) * n / 128;
+      cost.sums += rows(a.getDimSize(0)) * n / 128;
       sumColumns = std::max(sumColumns, n * (takesTurns ? 1 : replicas));
       tileRows = double(a.getDimSize(0)), tileColumns = n;
       byRows = bits == 16 && dot.getA().getDefiningOp<tile::LoadOp>() && dot.getB().getDefiningOp<tile::TransOp>();

@@ -22,8 +22,8 @@
 // GELU: math.exp2 {{.*}} : tensor<32x16xf32>
 // GELU: %[[PIN:.*]] = arith.addf {{.*}} : tensor<32x8xf32>
 // GELU-NEXT: nv.wgmma.wait %[[D]] pending(0) after(%[[PIN]] : tensor<32x8xf32>)
-// GELU-NEXT: warp.peek %[[NEXT]]
 // GELU-NEXT: warp.release
+// GELU-NEXT: warp.peek %[[NEXT]]
 // GELU: math.exp2 {{.*}} : tensor<32x48xf32>
 // GELU: nv.concat
 // GELU: nv.join_row_slots

@@ -152,8 +152,8 @@ func.func @attention(%Q: !box, %K: !box, %V: !box, %O: !tile.desc<1x64x1x128xbf1
           %lastb = nv.extract %eb0[0, 16] : !part -> !sum
           %started = arith.addf %sumna, %lastb : !sum
           %on1 = nv.wgmma.wait %on0 pending(0) after(%started : !sum) : !s
-          %soon = warp.peek %k_ready
           warp.release %tv to %v_free wgmma
+          %soon = warp.peek %k_ready
           %on = scf.if %any -> !s {
             %f = nv.join_row_slots %fa, %fb : !row, !row -> tensor<64xf32>
             %fx = nv.broadcast %f dim(1) : tensor<64xf32> -> !s
