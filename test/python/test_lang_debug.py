@@ -205,6 +205,26 @@ def wrong(x, n, what: tl.constexpr):
         assert 1 > 2, "one is less"
 
 
+@tl.jit
+def outside(x: tl.view, BEFORE: tl.constexpr):
+    if BEFORE:
+        tl.device_print("before")
+    for m, in tl.tiles((x.shape[0], 64)):
+        x.store([m, 0], tl.zeros((64, 64), x.dtype))
+    tl.device_print("after")
+
+
+def test_prints_outside_of_the_tiles():
+    signature = {"x": ("f16", 2)}
+    refused(outside, "tl.tiles behind a tl.device_print; needed all prints inside of its loop", "for m, in", signature, BEFORE=True)
+    refused(outside, "tl.device_print behind the loop over tl.tiles; needed inside of it", "tl.device_print(\"after", signature, BEFORE=False)
+
+
+def test_no_clusters():
+    with pytest.raises(tl.CompilationError, match="cluster = 2 expected .* found 'user.print'"):
+        product.compile(signature={"a": ("f16", 2), "b": ("f16", 2), "c": ("f16", 2)}, BM=128, BN=64, schedule={"cluster": 2})
+
+
 REFUSED = {
     "no prefix": ("tl.device_print: prefix is int32, a run-time value; needed a compile-time constant", "tl.device_print("),
     "ascii": ("tl.device_print: prefix is 'π'; needed ASCII", "tl.device_print("),

@@ -46,6 +46,7 @@ class Builder:
         self.has_tile_loop = False
         self.scheduler = None  # of the tile loop, if the program says
         self.tile_indices = None  # inside the tile loop: the numbers of the tile
+        self.prints_outside = False
         self.kernel, self.debug = "", False  # its name; whether device_assert is compiled
         self.depth = 0  # regions of control flow around the place
 

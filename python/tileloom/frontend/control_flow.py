@@ -309,6 +309,8 @@ class ControlFlow:
             raise ProgramError("tl.tiles inside a loop or branch; needed at the top of the kernel: it is the kernel's work")
         if b.has_tile_loop:
             raise ProgramError("a second tl.tiles; needed at most one in a kernel")
+        if b.prints_outside:
+            raise ProgramError("tl.tiles behind a tl.device_print; needed all prints inside of its loop, where the program has a number")
         if b.uses_program_id:
             raise ProgramError("tl.tiles in a kernel with tl.program_id, whose grid the caller chooses; needed one or the other")
         b.has_tile_loop, b.scheduler = True, tiles.scheduler

@@ -52,8 +52,12 @@ def _print(format, values):
 
 def _program():
     """The numbers of the program: its place in the grid, or those of the tile."""
-    indices = builder().tile_indices
+    b = builder()
+    indices = b.tile_indices
     if indices is None:
+        if b.has_tile_loop:
+            raise ProgramError("tl.device_print behind the loop over tl.tiles; needed inside of it, where the program has a number")
+        b.prints_outside = True
         return [functions.program_id(axis) for axis in (0, 1, 2)]
     zeros = [semantic.full((), 0, dtypes.int32).handle for _ in range(3 - len(indices))]
     return [tensor(handle, dtypes.int32) for handle in (*indices, *zeros)]
