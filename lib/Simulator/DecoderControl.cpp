@@ -268,7 +268,7 @@ void Decoder::decodeCall() {
   const Function *callee = findFunction(target->name);
   if (!callee)
     fail("function '" + std::string(target->name) + "' is not declared");
-  Handler driver = callee->isDeclaration ? driverFunction(callee->name) : nullptr;
+  Handler driver = callee->isDeclaration ? driverFunction(*callee) : nullptr;
   if (callee->isDeclaration && !driver)
     fail("function '" + callee->name + "' has no body in this module");
   if (frame->depth >= 16)

@@ -8,6 +8,7 @@
 #include "DriverCalls.h"
 #include "Lanes.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -117,8 +118,19 @@ Step failAssertion(Warp &w, const Instr &in) {
 
 } // namespace
 
-Handler driverFunction(std::string_view name) {
-  return name == "vprintf" ? print : name == "__assertfail" ? failAssertion : nullptr;
+Handler driverFunction(const Function &declared) {
+  auto has = [&](std::initializer_list<uint64_t> returns, std::initializer_list<uint64_t> params) {
+    auto same = [](const std::vector<Variable> &own, std::initializer_list<uint64_t> sizes) {
+      return std::equal(own.begin(), own.end(), sizes.begin(), sizes.end(),
+                        [](const Variable &variable, uint64_t size) { return variable.space == Space::Param && variable.size == size; });
+    };
+    return same(declared.returns, returns) && same(declared.params, params);
+  };
+  if (declared.name == "vprintf" && has({4}, {8, 8}))
+    return print;
+  if (declared.name == "__assertfail" && has({}, {8, 8, 4, 8, 8}))
+    return failAssertion;
+  return nullptr;
 }
 
 } // namespace sim

@@ -356,3 +356,34 @@ def test_refusals_are_those_of_the_docs():
     assert set(instructions) == {opcode for opcode in OPCODES if unknown(opcode)}
     whole = {"mma", "mma.sp", "set", "shfl", "vote", ".sync", "st.async", "red.async"}  # named in passing
     assert set(forms) - whole == {*REFUSED, "call.recursion"}
+
+
+CALL = """.version 8.7
+.target sm_90a
+.address_size 64
+.extern .func {declaration};
+.global .align 1 .b8 text[4] = {{37, 117, 10, 0}};
+.visible .entry k()
+{{
+  .reg .b64 %a;
+  .reg .b32 %r;
+  .local .align 8 .b8 values[8];
+  st.local.b32 [values], 7;
+  {{
+    .param .b64 p0; .param .b64 p1; .param .b32 q;
+    mov.b64 %a, text; cvta.global.u64 %a, %a; st.param.b64 [p0], %a;
+    mov.b64 %a, values; cvta.local.u64 %a, %a; st.param.b64 [p1], %a;
+    call.uni (q), vprintf, (p0, p1);
+    ld.param.b32 %r, [q];
+  }}
+  ret;
+}}
+"""
+
+
+def test_functions_of_the_driver(capfd):
+    """By name and form: another function without a body is refused, as it was."""
+    sim.Kernel(CALL.format(declaration="(.param .b32 r) vprintf (.param .b64 a, .param .b64 b)")).launch([], block=2).check()
+    assert capfd.readouterr().out == "7\n7\n"
+    with pytest.raises(sim.SimulatorError, match="'vprintf' has no body in this module"):
+        sim.Kernel(CALL.format(declaration="(.param .b32 r) vprintf (.param .b64 a, .param .b32 b)"))
