@@ -367,7 +367,7 @@ private:
     // exponentials, which then start earlier; nor has it to where the second product runs an iteration late (lib/Schedule/Skew.cpp), for
     // which sums and 16 bits of the first one have 128 registers. Of less than 64 columns a thread that gained nothing.
     bool late = body.first >= 64 && body.sums + body.first / 2 <= 128;
-    double apart = takesTurns ? 1 : alone ? 0.6 : body.widest < 80 && !late ? 0.3 : 0.02;
+    double apart = takesTurns ? 1 : alone ? 0.6 : late ? 0 : body.widest < 80 ? 0.3 : 0.02;
     double products = body.products + wait;
     double together = !alone && replicas == 2 ? smooth(4, {products, body.other}) + uncovered(products, body.other)
                                               : std::max(products, body.other) + apart * std::min(products, body.other);
