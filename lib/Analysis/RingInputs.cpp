@@ -164,6 +164,22 @@ void Inputs::markOperands(Operation *op, const Mark &how) {
     mark(operand.get(), operand.getOperandNumber() == 0 ? left : right);
 }
 
+/// What an operation is in every role that has it: operands from outside of the roles are the same values, what a role computes in front of the
+/// loops around the operation is computed alike if it reads the same, and the rest goes with the iteration.
+static void describe(Operation *op, llvm::raw_ostream &stream) {
+  stream << op->getName() << op->getAttrDictionary() << '(';
+  for (Value operand : op->getOperands()) {
+    Operation *def = operand.getDefiningOp();
+    Operation *place = def ? def : operand.getParentRegion()->getParentOp();
+    if (!place || isa<FunctionOpInterface>(place) || !place->getParentOfType<warp::RoleOp>())
+      stream << operand.getAsOpaquePointer();
+    else if (def && def->getParentRegion() != op->getParentRegion())
+      describe(def, stream);
+    stream << ' ';
+  }
+  stream << ')';
+}
+
 void Inputs::addLeaf(Value value, llvm::StringMap<int32_t> &functions) {
   Leaf leaf;
   leaf.value = value;
@@ -189,12 +205,8 @@ void Inputs::addLeaf(Value value, llvm::StringMap<int32_t> &functions) {
     // value.
     std::string key;
     llvm::raw_string_ostream stream(key);
-    stream << op->getName() << op->getAttrDictionary() << cast<OpResult>(value).getResultNumber();
-    for (Value operand : op->getOperands()) {
-      bool outside = !operand.getDefiningOp() ||
-                     operand.getDefiningOp()->getParentRegion() != op->getParentRegion();
-      stream << ' ' << (outside ? operand.getAsOpaquePointer() : nullptr);
-    }
+    describe(op, stream);
+    stream << cast<OpResult>(value).getResultNumber();
     auto [it, fresh] = functions.try_emplace(key, leaves.size());
     leafIndex[value] = it->second;
     if (!fresh)

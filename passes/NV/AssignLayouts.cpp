@@ -38,9 +38,11 @@ namespace {
 //===--------------------------------------------------------------------------------------===//
 
 /// Rows of the tile to which TMA, the tensor core and stmatrix apply their swizzles have two
-/// dimensions; others are plain.
-nv::SmemAttr chooseSmem(nv::MemDescType type, bool paired) {
+/// dimensions; others are plain. slice: the narrowest part of a row that a view takes, which a
+/// swizzle must not reach over.
+nv::SmemAttr chooseSmem(nv::MemDescType type, bool paired, int64_t slice) {
   SmallVector<int64_t> shape = squeezeShape(type.getShape());
+  shape.back() = std::gcd(shape.back(), slice);
   unsigned bits = tile::elementBits(type.getElementType());
   int64_t swizzle = 0;
   if (bits == 4 && shape.back() % 2 == 0) { // two elements in a byte
@@ -100,17 +102,46 @@ llvm::DenseSet<SlotTile> findPaired(Operation *root) {
   return transposed;
 }
 
+/// The narrowest part of a row that slices of `view` take (0: none takes a part); turned: rows are
+/// the columns that it shows.
+int64_t narrowestSlice(Value view, bool turned = false) {
+  int64_t least = 0;
+  for (Operation *user : view.getUsers()) {
+    if (!isa<nv::MemDescSliceOp, nv::MemDescTransOp>(user))
+      continue;
+    bool after = turned != isa<nv::MemDescTransOp>(user);
+    Value result = user->getResult(0);
+    SmallVector<int64_t> shape = squeezeShape(cast<nv::MemDescType>(result.getType()).getShape());
+    if (isa<nv::MemDescSliceOp>(user) && shape.size() >= 2)
+      least = std::gcd(least, after ? shape[shape.size() - 2] : shape.back());
+    least = std::gcd(least, narrowestSlice(result, after));
+  }
+  return least;
+}
+
 void assignShared(Operation *root) {
   llvm::DenseSet<SlotTile> paired = findPaired(root);
+  auto tileOf = [](warp::SlotOp slot, int64_t index) {
+    warp::AcquireOp origin = warp::originOf(slot.getToken());
+    auto ring = origin ? origin.getRing().getDefiningOp<warp::RingOp>() : warp::RingOp();
+    return SlotTile(ring ? ring.getBuffer() : Value(), index);
+  };
+  llvm::DenseMap<SlotTile, int64_t> slices;
+  root->walk([&](warp::SlotOp slot) {
+    for (auto [index, view] : llvm::enumerate(slot.getViews())) {
+      int64_t &least = slices[tileOf(slot, index)];
+      least = std::gcd(least, narrowestSlice(view));
+    }
+  });
   root->walk([&](Operation *op) {
     if (auto slot = dyn_cast<warp::SlotOp>(op)) {
-      warp::AcquireOp origin = warp::originOf(slot.getToken());
-      auto ring = origin ? origin.getRing().getDefiningOp<warp::RingOp>() : warp::RingOp();
       for (auto [index, view] : llvm::enumerate(slot.getViews())) {
         auto type = cast<nv::MemDescType>(view.getType());
-        bool isPaired = ring && paired.contains({ring.getBuffer(), index});
+        SlotTile tile = tileOf(slot, index);
+        bool known = tile.first != nullptr;
+        int64_t slice = known ? slices.lookup(tile) : narrowestSlice(view);
         if (type.getSpace() == nv::MemorySpace::Smem && !type.getLayout())
-          view.setType(type.withLayout(chooseSmem(type, isPaired)));
+          view.setType(type.withLayout(chooseSmem(type, known && paired.contains(tile), slice)));
       }
     } else if (isa<nv::MemDescSliceOp, nv::MemDescTransOp>(op)) {
       auto source = cast<nv::MemDescType>(op->getOperand(0).getType());

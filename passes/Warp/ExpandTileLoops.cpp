@@ -65,7 +65,8 @@ FailureOr<Value> acquiresPerTile(AcquireOp acquire, ForEachTileOp tileLoop, Tile
       if (!invariant(bound))
         return acquire.emitOpError(
             "in warp.for_each_tile step(replica): expected loop bounds that are the same for all "
-            "tiles, found one computed in the tile loop");
+            "tiles, found one computed in the tile loop; replicas that take alternate tiles "
+            "(schedule: use = \"pingpong\") pass as many slots as the others take");
     Value one = math.constant(1);
     Value span = math.sub(loop.getUpperBound(), loop.getLowerBound());
     Value trips = math.divu(

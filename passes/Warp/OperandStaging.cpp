@@ -21,6 +21,8 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace tileloom;
@@ -131,10 +133,68 @@ public:
     for (tile::DotOp dot : dots)
       for (bool isB : {false, true})
         stage(dot, dot->getOpOperand(isB ? 1 : 0), isB);
+    function.walk([&](tile::ToSharedOp op) {
+      if (isAhead(op))
+        separate(op->getOpOperand(0));
+    });
     return gathers;
   }
 
 private:
+  static bool isAhead(Operation *op) {
+    auto shared = dyn_cast<tile::ToSharedOp>(op);
+    return shared && shared->getAttrOfType<StringAttr>(warp::inAttrName).getValue() == gatherRole;
+  }
+
+  /// Whether all that uses an operation's results, through pure code, is made ahead.
+  static bool leadsAheadOnly(Operation *op) {
+    llvm::SetVector<Operation *> reached;
+    reached.insert(op);
+    for (size_t i = 0; i < reached.size(); ++i)
+      for (Operation *user : reached[i]->getUsers()) {
+        if (isAhead(user))
+          continue;
+        if (!isPure(user) || user->getNumRegions() || user->hasTrait<OpTrait::IsTerminator>())
+          return false;
+        reached.insert(user);
+      }
+    return true;
+  }
+
+  /// What an operand that is made ahead is computed from, and other roles use as well, again: a copied tile has one reader, whose role all of the
+  /// code on it belongs to.
+  void separate(OpOperand &use) {
+    Operation *def = use.get().getDefiningOp();
+    if (!def || isa<tile::LoadOp, tile::ToSharedOp>(def) || !isPure(def) || def->getNumRegions() ||
+        !followsFromCopies(def))
+      return;
+    if (!leadsAheadOnly(def)) {
+      Operation *&again = separated[def];
+      bool fresh = !again;
+      if (fresh)
+        again = OpBuilder(def).clone(*def);
+      use.set(again->getResult(cast<OpResult>(use.get()).getResultNumber()));
+      if (!fresh)
+        return;
+      def = again;
+    }
+    for (OpOperand &operand : def->getOpOperands())
+      separate(operand);
+  }
+
+  static bool followsFromCopies(Operation *op) {
+    llvm::SetVector<Operation *> reached;
+    reached.insert(op);
+    for (size_t i = 0; i < reached.size(); ++i)
+      for (Value operand : reached[i]->getOperands())
+        if (Operation *def = operand.getDefiningOp()) {
+          if (isa<tile::LoadOp>(def))
+            return true;
+          reached.insert(def);
+        }
+    return false;
+  }
+
   void stage(tile::DotOp dot, OpOperand &operand, bool isB) {
     Value value = operand.get(), source = value;
     auto trans = value.getDefiningOp<tile::TransOp>();
@@ -204,6 +264,7 @@ private:
   int64_t replicas = 1;
   StringRef wanted = "auto";
   llvm::DenseMap<Value, Value> staged;
+  llvm::DenseMap<Operation *, Operation *> separated;
   bool gathers = false;
 };
 
