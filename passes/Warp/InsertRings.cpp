@@ -102,20 +102,25 @@ bool isMulticast(Operation *source) {
          }));
 }
 
-/// The role that reads a tile to registers for `user`: that of an operand of a product that is
-/// computed from it (warp-partition gives such code one user), else the one with the sums.
-StringRef registerReader(Operation *user) {
-  // Each operation once: in code that uses values twice (orders, scans by pairs) the ways are exponentially many.
-  llvm::SetVector<Operation *> reached;
-  reached.insert(user);
+/// The role that reads a tile to registers for `use`: that of an operand of a product that is made ahead of it, else the one with the sums.
+StringRef registerReader(OpOperand &use) {
+  // Each use once: in code that uses values twice (orders, scans by pairs) the ways are exponentially many.
+  llvm::SetVector<OpOperand *> reached;
+  auto reach = [&](Value value) {
+    for (OpOperand &next : value.getUses())
+      reached.insert(&next);
+  };
+  reached.insert(&use);
   for (size_t i = 0; i < reached.size(); ++i) {
-    Operation *op = reached[i];
+    Operation *op = reached[i]->getOwner();
     if (isa<tile::ToSharedOp>(op)) {
       StringRef role = op->getAttrOfType<StringAttr>(inAttrName).getValue();
-      if (op == user || role == gatherRole)
+      if (op == use.getOwner() || role == gatherRole)
         return role;
+    } else if (isa<scf::YieldOp>(op) && isa<scf::IfOp>(op->getParentOp())) {
+      reach(op->getParentOp()->getResult(reached[i]->getOperandNumber()));
     } else if (!op->hasAttr(inAttrName) && !op->getNumRegions()) {
-      reached.insert(op->user_begin(), op->user_end());
+      llvm::for_each(op->getResults(), reach);
     }
   }
   return mathRole;
@@ -167,7 +172,7 @@ public:
 private:
   StringAttr readerOf(OpOperand &use) {
     if (!readsSlot(use))
-      return builder.getStringAttr(registerReader(use.getOwner()));
+      return builder.getStringAttr(registerReader(use));
     Operation *user = use.getOwner();
     while (isa<tile::TransOp>(user))
       user = *user->getUsers().begin();

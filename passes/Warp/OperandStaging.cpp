@@ -201,10 +201,12 @@ private:
     if (trans)
       source = trans.getSource();
     Operation *def = source.getDefiningOp();
-    // Elements of 16 bits are read from either order of dimensions; others with K last only.
-    bool anyOrder =
-        tile::elementBits(cast<RankedTensorType>(value.getType()).getElementType()) == 16;
     bool viewed = static_cast<bool>(trans); // the product sees the stored tile transposed
+    // Elements of 16 bits are read from either order of dimensions, with K first if rows have a swizzle or are one core matrix wide; others with
+    // K last only.
+    auto stored = cast<RankedTensorType>(source.getType());
+    int64_t bits = tile::elementBits(stored.getElementType()), row = stored.getShape().back() * bits / 8;
+    bool anyOrder = bits == 16 && (viewed == isB || row % 32 == 0 || row == 16);
     if (def && (isa<tile::ToSharedOp>(def) || isStack(def)))
       return;
     bool load = isa_and_nonnull<tile::LoadOp>(def);
@@ -219,8 +221,8 @@ private:
         source = transposed(source);
       viewed = isB;
     }
-    Value stored = toShared(source, ahead, dot.getLoc());
-    operand.set(viewed ? transposed(stored) : stored);
+    Value slot = toShared(source, ahead, dot.getLoc());
+    operand.set(viewed ? transposed(slot) : slot);
   }
 
   /// Whether another product has it made ahead already: the copies that it follows from have one reader.

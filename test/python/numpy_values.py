@@ -53,8 +53,7 @@ class T:
 
     def __neg__(self):
         if self.dtype.is_floating():
-            own = cast(self, dtypes.float16) if self.dtype.is_fp8() else self
-            return T(-own.a, own.dtype)
+            return T(-self.a, self.dtype)
         return binary("sub", 0, self)
 
     def __invert__(self):

@@ -159,7 +159,7 @@ class Expressions(Values):
             a = self.exp(shape, depth - 1)
             k = r.choice(["-", "abs", "~"])
             if k == "-" and a.dtype != "int1":
-                return E(f"(-{a.text})", a.dtype if not a.d.is_fp8() else "float16", shape, a.bound)
+                return E(f"(-{a.text})", a.dtype, shape, a.bound)
             if k == "~" and not a.floating:
                 return E(f"(~{a.text})", a.dtype, shape)
             if a.d.is_fp8():
@@ -217,7 +217,7 @@ class Expressions(Values):
             e = self.exp(shape, depth - 1)
             if e.dtype != "int1":
                 if e.floating:
-                    e = E(f"({e.text} + 0.0)", e.dtype if not e.d.is_fp8() else "float16", shape, e.bound)
+                    e = E(f"({e.text} + 0.0)", e.dtype, shape, e.bound)
                 return E(f"tl.sort({e.text}{r.choice(['', ', descending=True'])})", e.dtype, shape, e.bound)
         if kind == "gather":
             i = self.exp(shape, depth - 1)
@@ -275,7 +275,7 @@ class Expressions(Values):
                 a = self.cast(a, "int32")
             if a.floating:
                 a = self.lim(a, 2 ** (MANTISSA[a.dtype] - 2))
-                return E(f"({a.text} {r.choice(['* 2.0', '+ 1.0', '- 2.0', '* -1.0'])})", a.dtype if not a.d.is_fp8() else "float16", shape, 2 * a.bound + 2)
+                return E(f"({a.text} {r.choice(['* 2.0', '+ 1.0', '- 2.0', '* -1.0'])})", a.dtype, shape, 2 * a.bound + 2)
             return (
                 E(f"({a.text} {r.choice(['* 3', '+ 1', '- 7', '// 3', '% 5', '>> 1', '<< 2', '^ 5'])})", a.dtype, shape)
                 if r.random() < 0.6

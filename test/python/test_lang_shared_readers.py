@@ -72,3 +72,45 @@ def test_columns_of_a_tile_that_replicas_share(dtype, target):
     c = np.full((200, 48), np.nan, np.float32)
     transposed_rows(a, b, x, c, target=target, simulator={"seed": 3}, **({"schedule": {"replicas": 2, "use": "cooperative"}} if target == "sm_90a" else {}))
     np.testing.assert_array_equal(c, a.astype(np.float32) @ b.astype(np.float32).T + x.astype(np.float32).T)
+
+
+@tl.jit
+def of_24_columns(a, b, v: tl.view, c: tl.view, d: tl.view, K):
+    for m, n in tl.tiles((c.shape[0], 64), (c.shape[1], 24)):
+        one, two = tl.zeros((64, 24), tl.float32), tl.zeros((64, 24), tl.float32)
+        rows, columns, at = m + tl.arange(0, 64), n + tl.arange(0, 24), tl.arange(0, 32)
+        for k in tl.range(0, K, 32):
+            x = tl.load(a + rows[:, None] * K + (k + at)[None, :], (rows < c.shape[0])[:, None] & (k + at < K)[None, :], 0)
+            y = tl.load(b + (k + at)[:, None] * 48 + columns[None, :], (k + at < K)[:, None] & (columns < 48)[None, :], 0)
+            one = tl.dot(x, y, one)
+            two = tl.dot(x, v.load([k, n], [32, 24]), two)
+        c.store([m, n], one)
+        d.store([m, n], two)
+
+
+def test_rows_of_48_bytes_as_an_operand():
+    """Such rows have no swizzle: 16-bit tiles of them are stored with K last."""
+    a, b = whole(100, 72, dtype=np.float16), whole(72, 48, dtype=np.float16)
+    c, d = (np.full((100, 48), np.nan, np.float32) for _ in range(2))
+    of_24_columns(a, b, b, c, d, 72, simulator={"seed": 3})
+    for found in (c, d):
+        np.testing.assert_array_equal(found, a.astype(np.float32) @ b.astype(np.float32))
+
+
+@tl.jit
+def one_of_two(a: tl.view, b: tl.view, w: tl.view, c: tl.view, which):
+    for m, n in tl.tiles((c.shape[0], 64), (c.shape[1], 32)):
+        acc = tl.zeros((64, 32), tl.float32)
+        for k in tl.range(0, w.shape[0], 32):
+            y = b.load([k, n], [32, 32]) if which > 1 else w.load([k, n], [32, 32])
+            acc = tl.dot(a.load([m, k], [64, 32]), y, acc)
+        c.store([m, n], acc)
+
+
+@TARGETS
+@pytest.mark.parametrize("which", [0, 2])
+def test_an_operand_that_a_branch_chooses(which, target):
+    """Of 32 bits it is made ahead, out of tiles that are copied in the branch."""
+    a, b, w, c = whole(100, 72), whole(72, 64), whole(72, 64), np.full((100, 64), np.nan, np.float32)
+    one_of_two(a, b, w, c, which, target=target, simulator={"seed": 3})
+    np.testing.assert_array_equal(c, a @ (b if which else w))
