@@ -3,13 +3,15 @@
 import concurrent.futures
 import json
 import lzma
+import os
 import pickle
 
 from tileloom import schedule as model
 from tileloom.dispatch.compiled import compile_program
 from tileloom.kernels.gemm import gemm_kernel
 
-SPREAD = 24
+SPREAD = 24  # tiles of which variants are tried
+FAR, TILES, LEAST = 1.8, 110, 210  # tiles predicted to take less than FAR times the best, so many of them at most, and schedules of a shape at the least
 SPLITS, RASTERS, PIECES = (1, 2, 3, 4, 6, 8, 12, 16), (1, 4, 16, 32), ((32, 2), (64, 1), (64, 2), (128, 1))
 PROCESSORS = 132
 SECTOR = 32  # bytes: where rows of operands begin within one, clusters may pay
@@ -44,15 +46,22 @@ def facts_of(m, n, k):
 
 def schedules(m, n, k):
     """({name: (predicted us or None, constants, schedule)}, tiles that the model refuses); first the model's tiles in its order, with what it chooses
-    besides, then variants of the SPREAD best in slices of K, clusters of two, orders of tiles, eviction hints, pieces of results and products in flight."""
+    besides, then variants of the SPREAD best in slices of K, clusters of two, orders of tiles, eviction hints, pieces of results and products in flight,
+    and more tiles where these are fewer than LEAST."""
     arguments, emit = gemm_kernel._open(*facts_of(m, n, k))
     found = model.ranked(gemm_kernel, arguments, emit, TARGET)
     usable = [(prediction, constants, model.completed(prediction, own, None)) for prediction, constants, own in found if not prediction.reason]
-    result = {name_of(constants, own): (prediction.microseconds, constants, own) for prediction, constants, own in usable}
+    tiles = [(name_of(constants, own), (prediction.microseconds, constants, own)) for prediction, constants, own in usable]
+    near = sum(prediction.microseconds < FAR * usable[0][0].microseconds for prediction, *_ in usable)
+    result = dict(tiles[:min(near, TILES)])
     for place, (_, constants, own) in enumerate(usable[:SPREAD]):
         for more in variants(m, n, k, place, constants, own):
             changed = {key: value for key, value in {**own, **more}.items() if (key, value) != ("split", 1)}
             result.setdefault(name_of(constants, changed), (None, constants, changed))
+    for name, tile in tiles:
+        if len(result) >= LEAST:
+            break
+        result.setdefault(name, tile)
     return result, len(found) - len(usable)
 
 
@@ -86,22 +95,43 @@ def compiled(program):
     return kernel.slowed_down(), json.dumps(kernel.recipe), kernel.cubin, kernel.bindings
 
 
+class Programs:
+    """Chooses and compiles what is to be measured, by other processes, in the order of the shapes: what comes first can be measured meanwhile.
+    To be made before CUDA is, as processes are forked."""
+
+    def __init__(self, shapes, processes):
+        self.pool = concurrent.futures.ProcessPoolExecutor(processes, initializer=os.nice, initargs=(10,))
+        self.numbers, self.futures, self.work = {}, [], []
+        for shape, (found, refused) in zip(shapes, self.pool.map(_candidates, shapes)):
+            rows = []
+            for name, predicted, program in found:
+                number = self.numbers.setdefault(program.text, len(self.numbers))
+                if number == len(self.futures):
+                    self.futures.append(self.pool.submit(compiled, program))
+                rows.append((name, predicted, number))
+            self.work.append((shape, refused, rows))
+
+    def __getitem__(self, number):
+        return self.futures[number].result()
+
+    def __len__(self):
+        return len(self.futures)
+
+    def close(self):
+        self.pool.shutdown(cancel_futures=True)
+
+
+def _candidates(shape):
+    return candidates(*shape)
+
+
 def prepare(shapes, processes):
     """What the search measures: {"work": [(shape, tiles refused, [(name, predicted, program's number)])], "programs": [compiled(...)]}."""
-    numbers, programs, work = {}, [], []
-    for shape in shapes:
-        found, refused = candidates(*shape)
-        rows = []
-        for name, predicted, program in found:
-            number = numbers.setdefault(program.text, len(numbers))
-            if number == len(programs):
-                programs.append(program)
-            rows.append((name, predicted, number))
-        work.append((shape, refused, rows))
-    with concurrent.futures.ProcessPoolExecutor(processes) as pool:
-        done = list(pool.map(compiled, programs, chunksize=8))
+    programs = Programs(shapes, processes)
+    done = [programs[number] for number in range(len(programs))]
+    programs.close()
     print(f"{len(done)} programs compiled, {sum(reason is not None for reason, *_ in done)} of them refused or slow", flush=True)
-    return {"work": work, "programs": done}
+    return {"work": programs.work, "programs": done}
 
 
 def write(prepared, path):

@@ -13,6 +13,7 @@ shape's best time. The shapes of the benchmarks count more often.
 """
 
 import argparse
+import concurrent.futures
 import json
 import lzma
 import math
@@ -43,26 +44,29 @@ def parse(name):
 
 def terms_of(shapes):
     """(terms, logarithm of the predicted time, logarithm of the measured one, number of the shape) of all schedules that are not refused."""
+    with concurrent.futures.ProcessPoolExecutor() as pool:
+        rows = [(*row, number) for number, own in enumerate(pool.map(rows_of, shapes.items(), chunksize=4)) for row in own]
+    terms, predicted, measured, group = zip(*rows)
+    return np.array(terms), np.log(predicted), np.log(measured), np.array(group)
+
+
+def rows_of(item):
+    """[(terms, predicted, measured)] of a shape's schedules."""
     import candidates
     from tileloom import schedule as model
-    terms, predicted, measured, group = [], [], [], []
-    for number, (shape, times) in enumerate(shapes.items()):
-        arguments, emit = candidates.gemm_kernel._open(*candidates.facts_of(*map(int, shape.split("x"))))
-        programs = {}
-        for name, us in times.items():
-            constants, own = parse(name)
-            key = tuple(constants.values())
-            if key not in programs:
-                program = emit(constants)
-                programs[key] = program.text, [model._number(binding, arguments) for binding in program.bindings]
-            text, values = programs[key]
-            found = model.predict(text, candidates.TARGET, {"split": 1, "keep": "none", "cluster": 1, **own}, values)
-            if not found.reason:
-                terms.append(found.terms[:found.term_count])
-                predicted.append(found.microseconds / found.learned)
-                measured.append(us)
-                group.append(number)
-    return np.array(terms), np.log(predicted), np.log(measured), np.array(group)
+    (shape, times), programs, rows = item, {}, []
+    arguments, emit = candidates.gemm_kernel._open(*candidates.facts_of(*map(int, shape.split("x"))))
+    for name, us in times.items():
+        constants, own = parse(name)
+        key = tuple(constants.values())
+        if key not in programs:
+            program = emit(constants)
+            programs[key] = program.text, [model._number(binding, arguments) for binding in program.bindings]
+        text, values = programs[key]
+        found = model.predict(text, candidates.TARGET, {"split": 1, "keep": "none", "cluster": 1, **own}, values)
+        if not found.reason:
+            rows.append((found.terms[:found.term_count], found.microseconds / found.learned, us))
+    return rows
 
 
 def least(values, group):

@@ -1,18 +1,20 @@
 """The cost model's choice of tiles and schedule against a search, on a Hopper GPU: bf16 products (NT), the 21 shapes of the other benchmarks and
 random ones drawn now (M 1 to 16384, N and K 64 to 32768, evenly in the logarithm; N and K multiples of 8).
 
-    bench/search.py [--random N] [--seed N] [--slice I/N] [--shapes REGEX] [--processes N] [--repeats N] [--json FILE]
+    bench/search.py [--random N] [--seed N] [--slice I/N] [--shapes REGEX] [--processes N] [--repeats N] [--seconds N] [--json FILE]
     bench/search.py --prepare FILE [...]            chooses and compiles what is to be measured; needs no GPU
     bench/search.py --prepared FILE [...]           measures it
     bench/search.py --merge FILE... [--json FILE]   one table of several results, without a GPU
 
-Searched for each shape: every tile that the model does not refuse (heights, widths, depths, in turns or shared) with what it chooses besides, and
-variants of the best of them (bench/candidates.py): 200 schedules and more. Each is checked, and timed a few times; the FINAL fastest and the model's
-choice again, with --repeats (three times as many where a launch takes less than 40 us); of these the LAST fastest, the choice and the choice loaded
-once more, with four times as many. Only the last round counts: of 200 times the smallest was also lucky. The second copy of the choice says what
-differences of equal programs are. L2 is flushed before each launch, and the order is drawn anew for each repeat: what ran before a kernel has been
+Searched for each shape: the tiles that are predicted to take less than 1.8 times the best (heights, widths, depths, in turns or shared) with what the model
+chooses besides, and variants of the best of them (bench/candidates.py): 200 schedules and more. Other processes choose and compile while one shape is
+measured. Each schedule is checked, and timed a few times, those within NEAR of the fastest some times more; the FINAL fastest and the model's choice
+again, with --repeats (three times as many where a launch takes less than 40 us, a third from 2 ms on); of these the LAST fastest, the choice and the
+choice loaded once more, with four times as many. Only the last round counts: of 200 times the smallest was also lucky. The second copy of the choice says
+what differences of equal programs are. L2 is flushed before each launch, and the order is drawn anew for each repeat: what ran before a kernel has been
 worth 4 % of 6 us. A result that is wrong, a schedule that does not compile, spills or hangs is counted. --slice I/N takes every N-th shape from the
-I-th (1 to N) on. The JSON file has every time, predicted and measured: what the model's constants are fitted to.
+I-th (1 to N) on; after --seconds no other shape is begun. The JSON file has every time, predicted and measured: what the model's constants are fitted
+to; --summary leaves the times out.
 """
 
 import argparse
@@ -29,7 +31,8 @@ if "TILELOOM_INSTALLED" not in os.environ:
     sys.path.insert(0, os.path.join(ROOT, "python"))
 sys.path.insert(0, os.path.join(ROOT, "bench"))
 
-QUICK, FINAL, LAST, NEAR, PATIENCE, AGAIN = 3, 16, 4, 1.04, 20.0, "the choice, loaded again"
+QUICK, MORE, FINAL, LAST, PATIENCE, AGAIN = 3, 9, 16, 4, 20.0, "the choice, loaded again"
+NEAR, GOOD, SHORT, LONG = 1.25, 1.04, 40, 2000
 
 
 def random_shapes(count, seed):
@@ -111,8 +114,13 @@ class Search:
         def fastest(times, count):
             return [choice, "cublas", *[name for name in sorted(times, key=times.get) if name not in (choice, "cublas")][:count]]
 
-        quick = self.times(functions, QUICK)
-        repeats = self.repeats * (3 if quick[choice] < 40 else 1)
+        about = self.times({choice: functions[choice]}, QUICK)[choice]
+        short, long = about < SHORT, about > LONG
+        quick = self.times(functions, 1 if long else QUICK)
+        if not long:
+            near = NEAR * min(quick.values())
+            quick.update(self.times({name: functions[name] for name, us in quick.items() if us < near}, MORE if short else QUICK))
+        repeats = self.repeats * 3 if short else -(-self.repeats // 3) if long else self.repeats
         final = self.times({name: functions[name] for name in fastest(quick, FINAL)}, repeats)
         last = self.times({**{name: functions[name] for name in fastest(final, LAST)}, AGAIN: self.launcher(number, {"a": a, "b": b, "c": out}, 1)},
                           4 * repeats)
@@ -139,15 +147,15 @@ def summary(rows):
             continue
         ratios = [row["model_us"] / row["best_us"] for row in own]
         searched = sorted(row["searched"] for row in own)
-        print(f"{name}: within {NEAR - 1:.0%} of the best of a search of {searched[0]} to {searched[-1]} schedules for "
-              f"{sum(ratio <= NEAR for ratio in ratios)} of {len(own)}; {geometric_mean(ratios):.3f} x its time in the mean, {max(ratios):.3f} at worst; "
+        print(f"{name}: within {GOOD - 1:.0%} of the best of a search of {searched[0]} to {searched[-1]} schedules for "
+              f"{sum(ratio <= GOOD for ratio in ratios)} of {len(own)}; {geometric_mean(ratios):.3f} x its time in the mean, {max(ratios):.3f} at worst; "
               f"{geometric_mean([row['cublas_us'] / row['model_us'] for row in own]):.3f} x cublas, with the best "
               f"{geometric_mean([row['cublas_us'] / row['best_us'] for row in own]):.3f}; {sum(row['failed'] for row in own)} schedules "
               f"did not compile, spilled or were wrong")
         for text, some in (("less than 10 us", [row for row in own if row["model_us"] < 10]), ("others", [row for row in own if row["model_us"] >= 10])):
             if some:
                 apart = sorted(max(row["again_us"], row["model_us"]) / min(row["again_us"], row["model_us"]) for row in some)
-                print(f"  {text}: {sum(row['model_us'] / row['best_us'] <= NEAR for row in some)} of {len(some)}; one program loaded twice: "
+                print(f"  {text}: {sum(row['model_us'] / row['best_us'] <= GOOD for row in some)} of {len(some)}; one program loaded twice: "
                       f"{apart[len(apart) // 2]:.3f} apart, {apart[-1]:.3f} at most")
 
 
@@ -157,8 +165,10 @@ def main():
     parser.add_argument("--seed", type=int)
     parser.add_argument("--slice", default="1/1")
     parser.add_argument("--shapes", help="only shapes, as 4096x7168x2048, that this regular expression finds")
-    parser.add_argument("--processes", type=int, default=os.cpu_count())
+    parser.add_argument("--processes", type=int, default=max(1, (os.cpu_count() or 3) - 2))
     parser.add_argument("--repeats", type=int, default=15)
+    parser.add_argument("--seconds", type=float, default=math.inf)
+    parser.add_argument("--summary", action="store_true")
     parser.add_argument("--json")
     parser.add_argument("--prepare", metavar="FILE")
     parser.add_argument("--prepared", metavar="FILE")
@@ -167,7 +177,7 @@ def main():
     own, of = (int(part) for part in options.slice.split("/"))
     if not 1 <= own <= of:
         parser.error(f"--slice: {options.slice}; needed I/N with I from 1 to N")
-    header = {}
+    header, programs, start = {}, None, time.time()
     if options.merge:
         rows = []
         for path in options.merge:
@@ -183,14 +193,20 @@ def main():
             seed = random.randrange(1 << 30) if options.seed is None else options.seed
             shapes = [shape for shape in fixed_shapes() + random_shapes(options.random, seed)
                       if not options.shapes or re.search(options.shapes, "x".join(map(str, shape)))]
-            prepared = {**candidates.prepare(shapes, options.processes), "seed": seed}
+            shapes = shapes[own - 1::of]
             if options.prepare:
-                candidates.write(prepared, options.prepare)
+                candidates.write({**candidates.prepare(shapes, options.processes), "seed": seed}, options.prepare)
                 return 0
+            programs = candidates.Programs(shapes, options.processes)
+            prepared, own, of = {"work": programs.work, "programs": programs, "seed": seed}, 1, 1
         print(f"seed of the random shapes: {prepared['seed']}", flush=True)
         header = {"seed": prepared["seed"], **machine()}
-        rows = run(prepared, options.repeats, slice(own - 1, None, of))
+        rows = run(prepared, options.repeats, slice(own - 1, None, of), start + options.seconds)
+        if programs:
+            programs.close()
     summary(rows)
+    if options.summary:
+        rows = [{key: value for key, value in row.items() if key != "times"} for row in rows]
     if options.json:
         with open(options.json, "w") as file:
             json.dump({**header, "command": "bench/search.py " + " ".join(sys.argv[1:]), "rows": rows}, file)
@@ -202,15 +218,19 @@ def machine():
     import datetime
     import torch
     return {"machine": torch.cuda.get_device_name(), "date": datetime.date.today().isoformat(),
+            "driver": os.popen("nvidia-smi --query-gpu=driver_version --format=csv,noheader").read().strip(),
             "versions": {"torch": torch.__version__, "cuda": torch.version.cuda}}
 
 
-def run(prepared, repeats, part):
+def run(prepared, repeats, part, end):
     import torch
     torch.manual_seed(0)
-    search = Search(prepared, repeats)
-    for work in prepared["work"][part]:
-        search.shape(*work)
+    search, work = Search(prepared, repeats), prepared["work"][part]
+    for place, one in enumerate(work):
+        if time.time() > end:
+            print(f"{len(work) - place} shapes are left out: no time", flush=True)
+            break
+        search.shape(*one)
         torch.cuda.empty_cache()
     return search.rows
 
