@@ -55,7 +55,7 @@ bench:
 	$(PYTHON) bench/attention.py --no-triton --repeats 7 --only decode,few,short,latent,unequal,search --resume --json $(RESULTS)-attention.json
 	$(PYTHON) bench/programs.py --json $(RESULTS)-programs.json
 	$(PYTHON) bench/launch.py --json $(RESULTS)-launch.json
-	$(PYTHON) bench/search.py --json $(RESULTS)-search.json
+	$(PYTHON) bench/search.py --summary --json $(RESULTS)-search.json
 
 docs: setup
 	tools/make_docs.sh

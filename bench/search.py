@@ -6,15 +6,15 @@ random ones drawn now (M 1 to 16384, N and K 64 to 32768, evenly in the logarith
     bench/search.py --prepared FILE [...]           measures it
     bench/search.py --merge FILE... [--json FILE]   one table of several results, without a GPU
 
-Searched for each shape: the tiles that are predicted to take less than 1.8 times the best (heights, widths, depths, in turns or shared) with what the model
-chooses besides, and variants of the best of them (bench/candidates.py): 200 schedules and more. Other processes choose and compile while one shape is
-measured. Each schedule is checked, and timed a few times, those within NEAR of the fastest some times more; the FINAL fastest and the model's choice
-again, with --repeats (three times as many where a launch takes less than 40 us, a third from 2 ms on); of these the LAST fastest and the choice, loaded LOADS times each, with twice
-as many: the time is the median of the loads, as one program loaded again has taken 0.85 times as long (2 x 144 x 72). Only this last round counts: of 200
-times the smallest was also lucky. L2 is flushed before each launch, and the order is drawn anew for each repeat: what ran before a kernel has been
-worth 4 % of 6 us. A result that is wrong, a schedule that does not compile, spills or hangs is counted. --slice I/N takes every N-th shape from the
-I-th (1 to N) on; after --seconds no other shape is begun. The JSON file has every time, predicted and measured: what the model's constants are fitted
-to; --summary leaves the times out.
+Searched for each shape: the tiles that are predicted to take less than 1.8 times the best (heights, widths, depths, in turns or shared) with what the
+model chooses besides, and variants of the best of them (bench/candidates.py): 200 schedules and more. Other processes choose and compile while one
+shape is measured. Each schedule is checked, and timed a few times, those within NEAR of the fastest some times more; the FINAL fastest and the
+model's choice again, with --repeats (three times as many where a launch takes less than 40 us, a third from 2 ms on); of these the LAST fastest and
+the choice, loaded LOADS times each, with twice as many: the time is the median of the loads, as one program loaded again has taken 0.85 times as long
+(2 x 144 x 72). Only this last round counts: of 200 times the smallest was also lucky. L2 is flushed before each launch, and the order is drawn anew
+for each repeat: what ran before a kernel has been worth 4 % of 6 us. A result that is wrong, a schedule that does not compile, spills or hangs is
+counted. --slice I/N takes every N-th shape from the I-th (1 to N) on; after --seconds no other shape is begun. The JSON file has every time,
+predicted and measured: what the model's constants are fitted to; --summary leaves the times out.
 """
 
 import argparse
