@@ -15,6 +15,7 @@
 #include "tileloom/Schedule/TileWork.h"
 
 #include "ItemTime.h"
+#include "LoopTime.h"
 #include "RegisterNeeds.h"
 #include "RowCosts.h"
 #include "dialects/NV/NV.h"
@@ -31,51 +32,7 @@ using namespace mlir;
 
 namespace tileloom::schedule {
 
-Machine Machine::of(StringRef chip) {
-  Machine machine;
-  if (hasTensorMemory(chip)) { // B200, published rates; not measured
-    machine.processors = 148;
-    machine.macsPerClock = 4096;
-    machine.clocksPerMicrosecond = 1700;
-    machine.productWait = 0; // issued ahead by one thread
-    machine.productBase = 16; // operand A of 64 of an instruction's 128 rows, 128 bytes a clock from shared memory
-    machine.productPerColumn = 0.125;
-    machine.flightSlots = 0;
-    machine.tensorMemory = true;
-    machine.dramBytes = 7000e3;
-    machine.dramBytesPerProcessor = 80e3;
-  }
-  return machine;
-}
-
 namespace {
-
-/// What a piece of the program costs one CTA.
-struct Cost {
-  double products = 0; ///< clocks of the tensor core
-  double dots = 0;     ///< products to wait for
-  double copies = 0;   ///< bytes into shared memory
-  double other = 0;    ///< clocks of everything that warps do
-  double stores = 0;   ///< bytes out
-  double pieces = 0;   ///< that they leave in
-  double narrow = 0;   ///< pieces with rows of less than 64 bytes, times what they lack
-  double widest = 0;   ///< registers of a thread for one sum
-  double first = 0;    ///< the same, for that of the first product
-  double sums = 0;     ///< for all sums
-
-  void add(const Cost &more, double times) {
-    products += more.products * times;
-    dots += more.dots * times;
-    copies += more.copies * times;
-    other += more.other * times;
-    stores += more.stores * times;
-    pieces += more.pieces * times;
-    narrow += more.narrow * times;
-    widest = std::max(widest, more.widest);
-    first = first > 0 ? first : more.first;
-    sums += more.sums;
-  }
-};
 
 double elements(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
@@ -308,82 +265,29 @@ private:
       outside.add(body, trips);
   }
 
+  LoopTime loopTime() const { return {machine, replicas, pending, takesTurns, overlaid}; }
+
   /// Clocks of one iteration of a loop with copies or products.
   double iteration(const Cost &body, double trips, Prediction &result) {
     double copies = body.copies / machine.copyBytes;
+    LoopTime time = loopTime();
     if (body.dots <= 1) {
-      double whole = stream(body, copies, result.stages, trips);
-      filled += std::min<double>(result.stages, trips) * std::max(0.0, whole - body.products - waitOf(body) - body.other);
+      double whole = time.stream(body, copies, result.stages, trips);
+      filled += std::min<double>(result.stages, trips) * std::max(0.0, whole - body.products - time.waitOf(body) - body.other);
       firstCopy = std::max(firstCopy, copies);
       lastProduct = std::max(lastProduct, body.products);
-      iterationProducts = body.products, iterationWaits = waitOf(body), iterationCopies = copies, iterationClocks = whole;
-      iterationHeld = heldBy(body, copies, result.stages, trips);
+      iterationProducts = body.products, iterationWaits = time.waitOf(body), iterationCopies = copies, iterationClocks = whole;
+      iterationHeld = time.heldBy(body, copies, result.stages, trips);
       wholeTrips = trips, iterationRegisters = body.widest;
     }
     result.productClocks += body.products * trips;
     result.copyClocks += copies * trips;
     result.otherClocks += body.other * trips;
-    return body.dots > 1 ? chain(body, copies, result.stages) : stream(body, copies, result.stages, trips);
-  }
-
-  /// One product (or none) for each slot. The units run beside each other, and none quite reaches
-  /// its speed when another one is as slow.
-  double stream(const Cost &body, double copies, double slots, double trips) const {
-    double busy = body.products + waitOf(body) + body.other;
-    // A slot is filled, read, and with a product in flight held while the next one runs. Two slots are then none ahead: the next copy begins
-    // when the one before has arrived (4096^3, 128 x 256 x 128: 273 us, with BK 64 and four slots 184).
-    return smooth(7.74, {busy, copies, heldBy(body, copies, slots, trips)});
-  }
-
-  double heldBy(const Cost &body, double copies, double slots, double trips) const {
-    double busy = body.products + waitOf(body) + body.other;
-    bool serial = pending > 0 && slots < 3 && trips > slots;
-    double held = machine.copyLatency + machine.heldCopies * copies + (machine.heldBusy + (serial ? 0 : pending * machine.flightSlots)) * busy;
-    return held / (serial ? 1 : std::max(slots, 1.0));
-  }
-
-  /// Clocks that an iteration of one product waits for it.
-  double waitOf(const Cost &body) const {
-    bool alone = !takesTurns && replicas == 1;
-    double wait = machine.productWait * body.dots;
-    if (pending > 0)
-      return wait * machine.flightWait * (alone ? 1 : machine.sharedWait);
-    return wait * (takesTurns ? 2 : alone ? 1 : machine.sharedWait);
+    return body.dots > 1 ? time.chain(body, copies, result.stages) : time.stream(body, copies, result.stages, trips);
   }
 
   /// Lines of 128 bytes of a tensor's row that one iteration reads.
   double deep() const { return std::clamp(leastRow / 128, 1.0, 2.0); }
-
-  /// Several products with work between them. Each slot is held for a part of the iteration only.
-  double chain(const Cost &body, double copies, double slots) const {
-    bool alone = takesTurns || replicas == 1;
-    double wait = machine.productWait * body.dots *
-                  (takesTurns ? 2
-                   : alone    ? 1
-                              : machine.sharedWait);
-    // Work of the warps runs beside a product if no other replica waits for the turn; a warpgroup alone overlaps with itself
-    // only where it waits (measured: 1, 2 and 3 warpgroups, which take turns). Of two, the slower unit is held up as the other
-    // one comes near it. Beside sums of 80 registers and more of three, ptxas cannot move all other work in front of the
-    // exponentials, which then start earlier; nor has it to where the second product runs an iteration late (lib/Schedule/Skew.cpp), for
-    // which sums and 16 bits of the first one have 128 registers. Of less than 64 columns a thread that gained nothing.
-    bool late = body.first >= 64 && body.sums + body.first / 2 <= 128;
-    double apart = takesTurns ? 1 : alone ? 0.6 : late ? 0 : body.widest < 80 ? 0.3 : 0.02;
-    double products = body.products + wait;
-    double together = !alone && replicas == 2 ? smooth(4, {products, body.other}) + uncovered(products, body.other)
-                                              : std::max(products, body.other) + apart * std::min(products, body.other);
-    // An operand over the sum that it is made of: the next sum of these rows waits until it is multiplied, so that all of a block's work is
-    // one chain, beside which the other blocks' run.
-    if (overlaid)
-      together = alone ? products + body.other : smooth(4, {products, body.other, (products + body.other) / replicas + rowWait});
-    return std::max({together, copies, machine.chainLatency / slots}) * (slots == 1 ? 1.35 : 1);
-  }
-
-  /// What a row waits for before its first exponential (clocks, measured), as far as the other replica's products are too short to cover it.
-  static constexpr double rowWait = 430;
-  static double uncovered(double products, double other) {
-    double covered = std::min(products / std::max(other, 1.0), 1.0);
-    return rowWait * (1 - covered * covered);
-  }
 
   void one(Operation *op, Cost &cost) {
     if (auto dot = dyn_cast<tile::DotOp>(op)) {
