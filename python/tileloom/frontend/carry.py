@@ -18,18 +18,22 @@ class Undefined:
         self.why = why
 
 
-class Static:
-    """A compile-time object, the same on every path."""
+class _Uncarried:
+    """What is the same on all paths, so that nothing carries it."""
+    types = ()
 
     def __init__(self, value):
         self.value = value
-        self.types = ()
 
     def handles(self, value):
         return []
 
     def rebuild(self, handles):
         return self.value
+
+
+class Static(_Uncarried):
+    """A compile-time object, the same on every path."""
 
     def __eq__(self, other):
         return isinstance(other, Static) and (self.value is other.value or (
@@ -106,18 +110,8 @@ def _same(part):
     return part.handle if isinstance(part, tensor) else part
 
 
-class Kept:
+class Kept(_Uncarried):
     """A scalar that is the same SSA value on all paths."""
-
-    def __init__(self, value):
-        self.value = value
-        self.types = ()
-
-    def handles(self, value):
-        return []
-
-    def rebuild(self, handles):
-        return self.value
 
     def __eq__(self, other):
         return isinstance(other, Kept) and self.value.handle == other.value.handle
