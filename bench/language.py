@@ -137,28 +137,30 @@ class Bench(Records):
         functions = {"tileloom": launch, "torch_grouped": lambda: torch._grouped_mm(a, b.transpose(1, 2), offs=ends)}
         self.record("grouped_bf16_contiguous", f"G{groups} m~{rows} N{n} K{k}", 2 * m * n * k, None, functions, errors, "torch_grouped")
 
+    def rows(self, work, rows, columns, run, wanted, triton_kernel, torch_kernel, vectors):
+        """Rows in several sets of tensors: where they lie is worth as much as what kernels of 8 to 20 us differ by."""
+        errors, sets = {}, []
+        for _ in range(5):
+            x = torch.randn(rows, columns, device="cuda", dtype=torch.bfloat16)
+            others = [torch.randn(columns, device="cuda", dtype=torch.bfloat16) for _ in range(vectors)]
+            out = torch.full_like(x, math.nan)
+            launch = functools.partial(run, x, *others, out)
+            launch()
+            errors["tileloom"] = check(work, (rows, columns), relative_error(out, wanted(x.double(), *(other.double() for other in others))), 4e-3)
+            sets.append({"tileloom": launch, "triton": triton_kernel(x, *others, torch.empty_like(x)), "torch": functools.partial(torch_kernel, x, *others)})
+        self.record(work, f"{rows}x{columns}", None, 4 * x.numel(), sets, errors, ("triton", "torch"), often=4)
+
     def softmax(self, rows, columns):
         import triton_rows
-        x = torch.randn(rows, columns, device="cuda", dtype=torch.bfloat16)
-        out = torch.full_like(x, math.nan)
-        launch = functools.partial(kernels.softmax, x, out)
-        launch()
-        errors = {"tileloom": check("softmax", (rows, columns), relative_error(out, torch.softmax(x.double(), 1)), 4e-3)}
-        functions = {"tileloom": launch, "triton": triton_rows.softmax(x, torch.empty_like(x)), "torch": lambda: torch.softmax(x, 1)}
-        self.record("softmax", f"{rows}x{columns}", None, 4 * x.numel(), functions, errors, ("triton", "torch"), often=20)
+        reference = functools.partial(torch.softmax, dim=1)
+        self.rows("softmax", rows, columns, kernels.softmax, reference, triton_rows.softmax, reference, 0)
 
     def layer_norm(self, rows, columns):
         import triton_rows
-        x = torch.randn(rows, columns, device="cuda", dtype=torch.bfloat16)
-        weight, bias = (torch.randn(columns, device="cuda", dtype=torch.bfloat16) for _ in range(2))
-        out = torch.full_like(x, math.nan)
-        launch = functools.partial(kernels.layer_norm, x, weight, bias, out)
-        launch()
-        wanted = torch.nn.functional.layer_norm(x.double(), (columns,), weight.double(), bias.double())
-        errors = {"tileloom": check("layer_norm", (rows, columns), relative_error(out, wanted), 4e-3)}
-        functions = {"tileloom": launch, "triton": triton_rows.layer_norm(x, weight, bias, torch.empty_like(x)),
-                     "torch": lambda: torch.nn.functional.layer_norm(x, (columns,), weight, bias)}
-        self.record("layernorm", f"{rows}x{columns}", None, 4 * x.numel(), functions, errors, ("triton", "torch"), often=20)
+
+        def reference(x, weight, bias):
+            return torch.nn.functional.layer_norm(x, (columns,), weight, bias)
+        self.rows("layernorm", rows, columns, kernels.layer_norm, reference, triton_rows.layer_norm, reference, 2)
 
 
 def warm(search, only):

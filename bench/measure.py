@@ -96,9 +96,11 @@ class Records:
         self.repeats, self.rows, self.ratios, self.choices, self.known = repeats, [], {}, {}, {}
 
     def record(self, work, shape, flops, bytes_, functions, errors, peer, often=1, variants=False, **more):
-        """Times the functions and prints a line. peer: the name, or names, that "tileloom" is compared with. often: times the repeats, for what takes
-        a few microseconds. variants: "tileloom:..." are other work, not a search over schedules. more: fields of each row."""
-        quantiles = sorted_times(functions, often * self.repeats)
+        """Times the functions and prints a line. functions: {name: launch}, or a list of such, of the same work on other tensors, whose times are
+        taken together. peer: the name, or names, that "tileloom" is compared with. often: times the repeats, for what takes a few microseconds.
+        variants: "tileloom:..." are other work, not a search over schedules. more: fields of each row."""
+        rounds = [sorted_times(each, often * self.repeats) for each in (functions if isinstance(functions, list) else [functions])]
+        quantiles = {name: sorted(ms for each in rounds for ms in each[name]) for name in rounds[0]}
         times = {name: own[len(own) // 2] for name, own in quantiles.items()}
         for name, ms in times.items():
             impl, _, variant = name.partition(":")
