@@ -5,6 +5,7 @@
 #   make wheel       dist/tileloom-*.whl, checked           make gpu-test  tests that need a GPU
 #   make demo        a first look                           make bench     benchmarks (need a GPU)
 #   make docs        references from the .td files          make clean     remove what was built
+#   make sweep       every schedule of the search space: refused, or clean and right (hours)
 
 BUILD ?= build
 TYPE ?= Development
@@ -14,7 +15,7 @@ export TILELOOM_BUILD := $(abspath $(BUILD))
 export TILELOOM_LIBRARY ?= $(TILELOOM_BUILD)/lib/libtileloom.so
 export PYTHONPATH := $(CURDIR)/python
 
-.PHONY: setup configure build demo test wheel gpu-test bench docs clean
+.PHONY: setup configure build demo test sweep wheel gpu-test bench docs clean
 
 setup:
 	@tools/setup.sh
@@ -35,6 +36,9 @@ demo: build
 
 test: build
 	@$(PYTHON) tools/run_tests.py --build $(BUILD)
+
+sweep: build
+	TILELOOM_SEARCH_SPACE=all $(PYTHON) -m pytest -q test/python/test_search_space.py
 
 wheel: build
 	rm -rf dist

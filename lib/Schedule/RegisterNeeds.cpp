@@ -78,9 +78,10 @@ std::string refusedRegisters(func::FuncOp kernel, const Machine &machine, int64_
     // full, 4 % longer causal).
     if (computes && replicas < 3)
       there = std::min<int64_t>(there, 180);
-    // In turns (128 rows) ptxas serialised the products of one sum of 224 registers and spilled
-    // beside 208 where a bias is added; of three warpgroups it refused 104 (C7602: at a launch of 512 threads each has 128).
-    int64_t together = replicas > 2 ? 96 : takesTurns ? 192 : 208;
+    // In turns (128 rows) ptxas serialised the products of one sum of 224 registers and spilled beside 208 where a bias is added; shared by two
+    // warpgroups, 208 leave the role that copies 24 registers, which spills its places beside clusters, slices and `keep` (8 to 36 bytes), and
+    // was the fastest tile for none of 63 products; of three warpgroups it refused 104 (C7602: at a launch of 512 threads each has 128).
+    int64_t together = replicas > 2 ? 96 : widestSum;
     if (widest > together)
       reason = "registers: " + llvm::utostr(uint64_t(widest)) + " a thread for one sum, " +
                       llvm::utostr(together) + " there";

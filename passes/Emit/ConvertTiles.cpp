@@ -51,7 +51,7 @@ struct ConvertTilesPass : tileloom::emit::impl::ConvertTilesBase<ConvertTilesPas
     populateSplatPatterns(converter, patterns);
     populateShapePatterns(converter, patterns);
     populateReducePatterns(converter, patterns);
-    populatePartialPatterns(converter, patterns);
+    populatePartialPatterns(converter, patterns, getOperation());
     populateScanPatterns(converter, patterns);
     populateExchangePatterns(converter, patterns);
     populateMmaPatterns(converter, patterns);

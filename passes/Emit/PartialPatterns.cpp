@@ -78,15 +78,14 @@ struct StorePartialPattern : OpPattern<nv::StorePartialOp> {
 };
 
 /// Registers beside sums and what is added to them: addresses, and what the tile's end needs.
-constexpr int64_t otherRegisters = 24;
+constexpr int64_t otherRegisters = 32;
 
 /// Of how many tiles the loads may be issued before the first is added. ptxas issues those of a block ahead as far as there are any, not
 /// registers (192 x 192 spilled 76 of them for three slices, 740 for sixteen): what does not fit becomes a loop.
-int64_t tilesAhead(nv::SumPartialsOp op, int64_t threads, int64_t own) {
+/// `sums`: registers of all sums of the role; the last ones are held beside those before them.
+int64_t tilesAhead(nv::SumPartialsOp op, int64_t sums, int64_t own) {
   auto role = op->getParentOfType<warp::RoleOp>();
-  int64_t there = role.getRegisters().value_or(schedule::mostRegisters) - otherRegisters, sums = 0;
-  for (auto other : op->getBlock()->getOps<nv::SumPartialsOp>())
-    sums += cast<RankedTensorType>(other.getType()).getNumElements() / threads;
+  int64_t there = role.getRegisters().value_or(schedule::mostRegisters) - otherRegisters;
   int64_t count = op.getCount();
   if (sums * count <= there)
     return count;
@@ -94,8 +93,12 @@ int64_t tilesAhead(nv::SumPartialsOp op, int64_t threads, int64_t own) {
   return llvm::divideCeil(count, llvm::divideCeil(count, most)); // as evenly as they come
 }
 
+/// Elements of all sums of each role, before any of them is converted.
+using RoleSums = llvm::DenseMap<Operation *, int64_t>;
+
 struct SumPartialsPattern : OpPattern<nv::SumPartialsOp> {
-  using OpPattern::OpPattern;
+  SumPartialsPattern(TileTypeConverter &converter, MLIRContext *context, RoleSums sums) : OpPattern(converter, context), roleSums(std::move(sums)) {}
+
   LogicalResult matchAndRewrite(nv::SumPartialsOp op, OneToN adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
@@ -106,7 +109,8 @@ struct SumPartialsPattern : OpPattern<nv::SumPartialsOp> {
     unsigned own = layout->registersPerThread();
     Value pointer = adaptor.getPointer().front();
     int64_t count = op.getCount(), stride = op.getStride();
-    int64_t ahead = tilesAhead(op, ThreadPosition(rewriter, op).warps * 32, own), first = ahead == count ? count : count % ahead;
+    int64_t all = roleSums.lookup(op->getParentOfType<warp::RoleOp>()) / (ThreadPosition(rewriter, op).warps * 32);
+    int64_t ahead = tilesAhead(op, all, own), first = ahead == count ? count : count % ahead;
     SmallVector<Value> sums(own);
     add(rewriter, op, type.getElementType(), pointer, first, sums);
     if (first < count) {
@@ -158,10 +162,17 @@ private:
     auto unroll = LLVM::LoopUnrollAttr::get(context, BoolAttr::get(context, true), {}, {}, {}, {}, {}, {});
     return LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {});
   }
+
+  RoleSums roleSums;
 };
 
 } // namespace
 
-void tileloom::emit::populatePartialPatterns(TileTypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<StorePartialPattern, SumPartialsPattern>(converter, patterns.getContext());
+void tileloom::emit::populatePartialPatterns(TileTypeConverter &converter, RewritePatternSet &patterns, Operation *root) {
+  RoleSums sums;
+  root->walk([&](nv::SumPartialsOp op) {
+    sums[op->getParentOfType<warp::RoleOp>()] += cast<RankedTensorType>(op.getType()).getNumElements();
+  });
+  patterns.add<StorePartialPattern>(converter, patterns.getContext());
+  patterns.add<SumPartialsPattern>(converter, patterns.getContext(), std::move(sums));
 }

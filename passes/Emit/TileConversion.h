@@ -194,7 +194,8 @@ void populateElementwisePatterns(TileTypeConverter &converter, mlir::RewritePatt
 void populateSplatPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateShapePatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateReducePatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
-void populatePartialPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
+/// `root`: what is converted, whose sums share registers.
+void populatePartialPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns, mlir::Operation *root);
 void populateScanPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateExchangePatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateIndexedPatterns(TileTypeConverter &converter, mlir::RewritePatternSet &patterns);

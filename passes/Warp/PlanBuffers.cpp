@@ -304,10 +304,14 @@ void planRegisters(func::FuncOp function, tile::ScheduleAttr schedule) {
     std::tie(budget, gather) = gatherRegisters(groups, narrow.empty() ? 0 : least);
     role.setRegisters(gather);
   }
-  // Sums of half the registers leave some for places of copies (beside 24, results of 32 bits in GEMM spilled four of them).
+  // Sums that leave room give 8 of each thread's registers to the role that copies, which has 40 then: with 24 it spilled some of its places
+  // beside results of 32 bits, `keep`, clusters and slices.
+  // Where operands are made in registers, what they are made of is there, too.
   auto hasRoom = [](RoleOp role) {
     int64_t products = registersOfProducts(role);
-    return products > 0 && products <= 128;
+    bool made = false;
+    role.walk([&](nv::WgmmaOp product) { made |= isa<RankedTensorType>(product.getA().getType()); });
+    return products > 0 && products <= (made ? 128 : widestSum);
   };
   if (budget == mostRegisters && groups > 1 && llvm::all_of(wide, hasRoom))
     budget -= 8;

@@ -60,6 +60,9 @@ inline constexpr int64_t transposeWarps = 2, transposeRegisters = 40;
 /// Registers of a thread that addresses, places in rings and the state of rows take beside sums and operands.
 inline constexpr int64_t registersBesideSums = 35;
 
+/// Registers of a thread that one sum takes at most, where two warpgroups have products.
+inline constexpr int64_t widestSum = 192;
+
 /// Registers that each thread of `groups` warpgroups can have beside one of roles with `narrow`:
 /// setmaxnreg moves an SM's registers between them.
 inline int64_t wideRegisters(int64_t groups, int64_t narrow = narrowRegisters) {
