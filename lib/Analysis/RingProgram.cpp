@@ -329,7 +329,12 @@ void RingProgram::findRelevant() {
       ;
   });
   specialize.walk([&](Operation *op) {
-    if (keep.contains(op))
-      relevant[op->getBlock()].push_back({op, ScalarOp::of(op)});
+    if (!keep.contains(op))
+      return;
+    relevant[op->getBlock()].push_back({op, ScalarOp::of(op)});
+    for (Value operand : op->getOperands())
+      if (Operation *def = operand.getDefiningOp(); def && def->hasTrait<OpTrait::ConstantLike>())
+        if (std::optional<int64_t> value = fixedValue(def, 0, 0, 1))
+          constants[operand] = *value;
   });
 }

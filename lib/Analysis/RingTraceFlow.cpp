@@ -16,6 +16,8 @@ std::optional<int64_t> Tracer::lookup(Value value) {
   auto it = env.find(value);
   if (it != env.end())
     return it->second;
+  if (auto constant = program.constants.find(value); constant != program.constants.end())
+    return constant->second;
   if (Operation *def = value.getDefiningOp()) {
     std::optional<int64_t> fixed = fixedValue(def, replica, cta, program.ctas);
     if (fixed)
@@ -36,9 +38,9 @@ Token *Tracer::lookupToken(Value value) {
 
 void Tracer::assign(ValueRange to, ValueRange from) {
   SmallVector<std::optional<int64_t>, 8> values; // in parallel: a yield may permute
-  for (Value value : from) {
+  for (auto [value, target] : llvm::zip(from, to)) {
     if (!isa<warp::TokenType>(value.getType())) {
-      values.push_back(lookup(value));
+      values.push_back(program.inputs.relevant(target) ? lookup(value) : std::nullopt);
       continue;
     }
     auto name = tokenOf.find(value);
@@ -46,7 +48,7 @@ void Tracer::assign(ValueRange to, ValueRange from) {
   }
   for (auto [value, target] : llvm::zip(values, to)) {
     if (!isa<warp::TokenType>(target.getType())) {
-      if (value && program.inputs.relevant(target))
+      if (value)
         env[target] = *value;
       continue;
     }

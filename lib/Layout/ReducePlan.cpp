@@ -162,7 +162,9 @@ Expected<SmallVector<unsigned, 16>> foldPlan(const RegisterLayout &source,
                      Twine(source.warps()) + " warps and the result " + listText(result.shape()) +
                      " on " + Twine(result.warps()) +
                      "; needs the same rows and warps, and columns that divide the source's");
-  auto lanes = llvm::to_vector<32>(llvm::seq(32u)); // a remainder is no XOR
+  // A remainder by a power of two is some of the bits; another one is no XOR.
+  auto lanes = isPowerOf2(result.shape()[1]) ? llvm::to_vector<32>(basisLanes)
+                                             : llvm::to_vector<32>(llvm::seq(32u));
   auto folded = [&](const Index &index) {
     return result.flatten({index[0], index[1] % result.shape()[1]});
   };

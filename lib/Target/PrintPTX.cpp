@@ -21,13 +21,15 @@ namespace {
 /// Straight-line strength reduction takes an eighth of the code generator's time on code that is
 /// unrolled already, and ptxas makes the same number of instructions with and without it. Early CSE
 /// is scheduled behind it, behind nary-reassociate and behind all passes on IR: only the last one,
-/// after consthoist, finds something that the others would leave to it.
+/// after consthoist, finds something that the others would leave to it. Freezes in loops and phis of
+/// one value are not there any more, so that the passes that look for them only walk.
 class Gate : public llvm::OptPassGate {
 public:
   bool shouldRunPass(llvm::StringRef name, llvm::StringRef) const override {
     if (name == "separate-const-offset-from-gep" || name == "consthoist") // the first and the last before it, for each kernel
       last = name == "consthoist";
-    return name != "slsr" && (name != "early-cse" || last);
+    return name != "slsr" && name != "Canonicalize Freeze Instructions in Loops" && name != "opt-phis" &&
+           (name != "early-cse" || last);
   }
   bool isEnabled() const override { return true; }
 

@@ -100,6 +100,8 @@ public:
   }
   /// The operations of each block that tracing has to look at.
   llvm::DenseMap<mlir::Block *, llvm::SmallVector<Relevant, 4>> relevant;
+  /// Their operands that are constants: a program is traced once for each combination of scalars.
+  llvm::DenseMap<mlir::Value, int64_t> constants;
 
   int32_t barrier(int32_t ring, int32_t cta, int32_t instance, int32_t slot) const {
     const RingInfo &info = rings[ring];
