@@ -49,6 +49,7 @@ const Field fields[] = {
     {"keep", Field::Word, 0, 0, {"none", "rows", "columns"}},
     {"cluster", Field::Integer, 1, 8, {}},
     {"multicast", Field::Word, 0, 0, {"rows", "columns"}},
+    {"divide", Field::Word, 0, 0, {"rows", "columns"}},
 };
 
 } // namespace
@@ -150,6 +151,8 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                        << (cluster ? "cluster = 1" : "none");
   return success();
 }
+
+bool ScheduleAttr::dividesColumns() const { return word("divide") == StringRef("columns") && word("use") != StringRef("pingpong"); }
 
 std::optional<int64_t> ScheduleAttr::integer(StringRef name) const {
   auto value = getFields().getAs<IntegerAttr>(name);

@@ -69,6 +69,8 @@ def Tile_ScheduleAttr : AttrDef<Tile_Dialect, "Schedule"> {
   let extraClassDeclaration = [{
     /// The value of an integer or word field, if it is given.
     std::optional<int64_t> integer(::llvm::StringRef name) const;
+    /// Whether replicas that share a tile have columns of it, not rows.
+    bool dividesColumns() const;
     std::optional<::llvm::StringRef> word(::llvm::StringRef name) const;
   }];
   let hasCustomAssemblyFormat = 1;

@@ -57,6 +57,7 @@ public:
     if (schedule) {
       replicas = schedule.integer("replicas").value_or(1);
       takesTurns = schedule.word("use") == StringRef("pingpong");
+      byColumns = schedule.dividesColumns();
       stages = schedule.integer("stages").value_or(0);
       pending = schedule.integer("pending").value_or(0);
       piece = schedule.integer("epilogue");
@@ -199,7 +200,7 @@ private:
       double share = double(columnsOfPiece(type)) / type.getShape().back();
       if (leavesTransposed(store))
         share = 1 / piecesOfTransposed(type);
-      else if (takesTurns && !machine.tensorMemory && type.getRank() > 1 && isPlainResult(store->getOperand(0))) {
+      else if ((takesTurns || byColumns) && !machine.tensorMemory && type.getRank() > 1 && isPlainResult(store->getOperand(0))) {
         int64_t rows = type.getDimSize(type.getRank() - 2);
         share *= double(pieceRowsInTurn(rows, columnsOfPiece(type), type.getElementTypeBitWidth())) / rows;
       }
@@ -230,11 +231,12 @@ private:
 
   double piecesOfTransposed(RankedTensorType type) const {
     double rows = type.getDimSize(0), columns = type.getDimSize(1);
-    return rows / transposedRows(int64_t(rows)) * (takesTurns ? columns / transposedColumns(int64_t(columns)) : 1);
+    return rows / transposedRows(int64_t(rows)) * (takesTurns || byColumns ? columns / transposedColumns(int64_t(columns)) : 1);
   }
 
   int64_t columnsOfPiece(RankedTensorType type) const {
-    return pieceColumns(type.getShape().back(), type.getElementTypeBitWidth(), piece, machine.tensorMemory);
+    int64_t parts = byColumns ? replicas : 1;
+    return parts * pieceColumns(type.getShape().back() / parts, type.getElementTypeBitWidth(), piece, machine.tensorMemory);
   }
 
   /// `loops`: clocks of the loops with products; `outside`: what is between them.
@@ -293,9 +295,10 @@ private:
     if (auto dot = dyn_cast<tile::DotOp>(op)) {
       auto a = cast<RankedTensorType>(dot.getA().getType());
       double n = cast<RankedTensorType>(dot.getType()).getDimSize(1);
+      double parts = byColumns ? replicas : 1;
       double bits = a.getElementTypeBitWidth();
-      double issues = a.getDimSize(0) / 64.0 * a.getDimSize(1) * bits / 256;
-      double issue = std::max(64 * 16 * n / machine.macsPerClock, machine.productBase + n * machine.productPerColumn);
+      double issues = parts * a.getDimSize(0) / 64.0 * a.getDimSize(1) * bits / 256;
+      double issue = std::max(64 * 16 * n / parts / machine.macsPerClock, machine.productBase + n / parts * machine.productPerColumn);
       cost.products += issues * issue;
       cost.dots += 1;
       cost.widest = std::max(cost.widest, rows(a.getDimSize(0)) * n / 128);
@@ -367,7 +370,7 @@ private:
   std::optional<int64_t> piece, split;
   StringRef keep, sharing;
   bool overlaid = false; // operands in tensor memory lie over sums
-  bool takesTurns = false, reverse = false, dynamic = false, fixedCluster = false, sectors = false;
+  bool takesTurns = false, byColumns = false, reverse = false, dynamic = false, fixedCluster = false, sectors = false;
   int64_t ctas = 1;
   llvm::DenseSet<Operation *> shared;
 };

@@ -21,6 +21,8 @@ namespace tileloom::schedule {
 
 std::string refusedRegisters(func::FuncOp kernel, const Machine &machine, int64_t replicas, bool takesTurns, bool &overlaid) {
   std::string reason;
+  auto schedule = kernel->getAttrOfType<tile::ScheduleAttr>(tile::scheduleAttrName);
+  bool byColumns = schedule && schedule.dividesColumns();
   auto rows = [&](double whole) { return takesTurns ? whole : whole / replicas; };
   double held = 0, columns = 0, over = 0, overWidest = 0, widest = 0;
   bool computes = false;
@@ -45,7 +47,7 @@ std::string refusedRegisters(func::FuncOp kernel, const Machine &machine, int64_
       overWidest = std::max<double>(overWidest, type.getDimSize(1));
     }
     double least = machine.tensorMemory ? 128 : 64;
-    if (rows(sum.getDimSize(0)) < least || (machine.tensorMemory && rows(sum.getDimSize(0)) > 128))
+    if ((byColumns ? sum.getDimSize(0) : rows(sum.getDimSize(0))) < least || (machine.tensorMemory && rows(sum.getDimSize(0)) > 128))
       reason = "rows of a product: " + llvm::utostr(uint64_t(sum.getDimSize(0)));
   });
   // What a sum meets after its loop is in registers beside it.

@@ -1,16 +1,18 @@
 //===- AssignSchedule.cpp - What a schedule leaves open -----------------------------------===//
 //
 // In: a tile kernel, perhaps with a #tile.schedule. Out: the same with every field that later
-// passes read: `use`, `replicas`, `pending`, `raster`, `order`, `scheduler`, `specialize`, and how
+// passes read: `use`, `replicas` (and `divide`, where these share columns), `pending`, `raster`, `order`, `scheduler`, `specialize`, and how
 // results of tiles that are taken in turn leave (`epilogue`, `buffers`), what a cluster shares (`multicast`).
 //
 // The rows of the tallest product decide how many warpgroups share a tile: 64 rows are the least
-// that a warpgroup multiplies, and 128 the most whose sums its registers hold beside anything else.
+// that a warpgroup multiplies, and 128 the most whose sums its registers hold beside anything else. Where the sums of
+// three would not fit the registers of four warpgroups at launch (192 rows of more than 192 columns), two share the columns.
 //
 //===--------------------------------------------------------------------------------------===//
 
 #include "passes/Tile/Passes.h"
 
+#include "dialects/NV/NV.h"
 #include "dialects/Tile/Tile.h"
 #include "tileloom/Schedule/ClusterLoads.h"
 #include "tileloom/Schedule/Limits.h"
@@ -28,6 +30,7 @@ namespace tileloom::tile {
 } // namespace tileloom::tile
 
 using namespace mlir;
+using namespace tileloom;
 using namespace tileloom::tile;
 
 namespace {
@@ -122,6 +125,20 @@ bool rowsAreApart(FunctionOpInterface kernel, int64_t rows) {
   return apart;
 }
 
+/// Whether warpgroups may each have some of `columns` columns, the last dimension: nothing goes across them.
+bool columnsAreApart(FunctionOpInterface kernel, int64_t columns) {
+  bool apart = !hasChainedProducts(kernel);
+  kernel->walk([&](Operation *op) {
+    auto type = op->getNumOperands() ? dyn_cast<RankedTensorType>(op->getOperand(0).getType()) : RankedTensorType();
+    if (!type || !llvm::is_contained(type.getShape(), columns))
+      return;
+    auto reduce = dyn_cast<ReduceOp>(op);
+    // Parts of a sum that are used together (a gate and what goes through it) are different columns.
+    apart &= !(reduce && type.getDimSize(reduce.getDim()) == columns) && !isa<ScanOp, ReshapeOp, nv::ExtractOp>(op);
+  });
+  return apart;
+}
+
 class ScheduleAssigner {
 public:
   ScheduleAssigner(FunctionOpInterface kernel, bool tensorMemory)
@@ -130,7 +147,9 @@ public:
       fields = NamedAttrList(given.getFields());
     kernel->walk([&](DotOp dot) {
       ++products;
-      int64_t own = cast<RankedTensorType>(dot.getType()).getDimSize(0);
+      auto sum = cast<RankedTensorType>(dot.getType());
+      int64_t own = sum.getDimSize(0);
+      columns = std::max(columns, sum.getDimSize(1));
       if (own > rows) {
         rows = own;
         tallest = dot;
@@ -174,16 +193,46 @@ private:
 
   LogicalResult assignReplicas() {
     int64_t replicas = cooperative ? (rows % 192 == 0 && rows > 0 ? 3 : rows >= 128 ? 2 : 1) : 2;
+    if (tilesAreTall() && !fields.get("replicas") && !fields.get("divide")) {
+      setDefault("divide", "columns");
+      replicas = 2;
+    }
+    auto divide = dyn_cast_if_present<StringAttr>(fields.get("divide"));
+    bool byColumns = divide && divide.getValue() == "columns";
+    if (byColumns && (tensorMemory || !cooperative))
+      return kernel.emitOpError("schedule: divide = \"columns\" expected ")
+             << (tensorMemory ? "sums in registers: of tensor memory warps have rows" : "use = \"cooperative\": replicas that share each tile") << ", found none";
+    if (byColumns)
+      replicas = 2;
     if (tensorMemory) // sums that no warp holds, in as many lanes
       replicas = cooperative && rows % tensorMemoryLanes == 0 && rowsAreApart(kernel, rows) ? std::max<int64_t>(rows / tensorMemoryLanes, 1) : 1;
     if (!fields.get("replicas"))
       kernel->setAttr(replicasChosenAttrName, builder.getUnitAttr());
     setDefault("replicas", replicas);
     replicas = cast<IntegerAttr>(fields.get("replicas")).getInt();
+    if (byColumns)
+      return verifyColumns(replicas);
     if (cooperative && tallest && rows >= 64 && rows % (64 * replicas))
       return tallest.emitOpError("rows: expected a multiple of ")
              << 64 * replicas << " (64 for each of replicas = " << replicas << "), found " << rows;
     return success();
+  }
+
+  /// Three warpgroups with rows of such a tile could not hold its sums: each would have more than 96 registers of the 128 that a launch
+  /// of four gives a thread, which ptxas refuses.
+  bool tilesAreTall() const {
+    constexpr int64_t most = 192;
+    return cooperative && !tensorMemory && rows == 192 && columns > most && columns % 16 == 0 && columnsAreApart(kernel, columns);
+  }
+
+  LogicalResult verifyColumns(int64_t replicas) {
+    LogicalResult result = success();
+    kernel->walk([&](DotOp dot) {
+      int64_t own = cast<RankedTensorType>(dot.getType()).getDimSize(1);
+      if (succeeded(result) && own % (8 * replicas))
+        result = dot.emitOpError("columns: expected a multiple of ") << 8 * replicas << " (8 for each of replicas = " << replicas << "), found " << own;
+    });
+    return result;
   }
 
   /// Which tiles are walked together, and from which end.
@@ -231,7 +280,7 @@ private:
   bool tensorMemory, cooperative = true;
   Builder builder;
   NamedAttrList fields;
-  int64_t rows = 0, products = 0; ///< of the tallest product, and how many there are
+  int64_t rows = 0, columns = 0, products = 0; ///< of the tallest and the widest product, and how many there are
   DotOp tallest;
 };
 

@@ -25,8 +25,9 @@ nv::MemDescType memoryType(RankedTensorType type, nv::MemorySpace space) {
 
 int64_t pieceColumns(RankedTensorType type, tile::ScheduleAttr schedule, bool tensorMemory) {
   std::optional<int64_t> widest = schedule ? schedule.integer("epilogue") : std::nullopt;
-  return tileloom::schedule::pieceColumns(type.getShape().back(), type.getElementTypeBitWidth(),
-                                          widest, tensorMemory);
+  // Of replicas that share columns each has its part of a piece.
+  int64_t parts = schedule && schedule.dividesColumns() ? schedule.integer("replicas").value_or(1) : 1;
+  return parts * tileloom::schedule::pieceColumns(type.getShape().back() / parts, type.getElementTypeBitWidth(), widest, tensorMemory);
 }
 
 ProductLowering::ProductLowering(func::FuncOp function, bool tensorMemory)

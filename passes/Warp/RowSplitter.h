@@ -1,4 +1,4 @@
-//===- RowSplitter.h - The rows of a role's tiles over its replicas --------------*- C++ -*-===//
+//===- RowSplitter.h - The tiles of a role over its replicas ----------------------*- C++ -*-===//
 
 #ifndef TILELOOM_PASSES_WARP_ROWSPLITTER_H
 #define TILELOOM_PASSES_WARP_ROWSPLITTER_H
@@ -10,15 +10,15 @@
 
 namespace tileloom {
 
-/// What keeps the rows of a role together.
+/// What keeps the rows (or columns) of a role together.
 struct RowsRefused {
   mlir::Operation *op;
   std::string reason;
 };
 
-/// Gives each of `replicas` its share of the rows of every tile. Changes nothing but copies of
-/// constants and positions if the rows cannot be told apart.
-std::optional<RowsRefused> splitRows(warp::RoleOp role, int64_t replicas);
+/// Gives each of `replicas` its share of the rows (dimension 0 of products) or columns (1) of every tile. Changes nothing but copies of
+/// constants and positions if they cannot be told apart.
+std::optional<RowsRefused> splitTiles(warp::RoleOp role, int64_t replicas, int64_t dimension);
 
 } // namespace tileloom
 

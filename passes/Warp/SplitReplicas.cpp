@@ -3,7 +3,7 @@
 // In: roles for whole tiles, and `tile.schedule`. Out: the role that owns the sums of products has
 // `replicas` copies of four warps.
 //
-// cooperative: each replica takes its share of the rows of every tile (RowSplitter). Of tensor memory each has slots of its own, and
+// cooperative: each replica takes its share of the rows of every tile, or of its columns (`divide`; RowSplitter). Of tensor memory each has slots of its own, and
 // products are issued for one block of rows after the other (RowBlocks).
 //
 // pingpong: each replica takes every other tile, whole. Turns (warp.order) keep one replica's
@@ -70,6 +70,8 @@ LogicalResult split(func::FuncOp function) {
   if (!schedule)
     return success();
   int64_t replicas = schedule.integer("replicas").value_or(1);
+  bool byColumns = schedule.dividesColumns();
+  StringRef shared = byColumns ? "columns" : "rows";
   bool pingpong = schedule.word("use") == StringRef("pingpong");
   LogicalResult result = success();
   function.walk([&](RoleOp role) {
@@ -79,7 +81,7 @@ LogicalResult split(func::FuncOp function) {
       return;
     role.setReplicas(replicas);
     if (!pingpong) {
-      std::optional<RowsRefused> refused = splitRows(role, replicas);
+      std::optional<RowsRefused> refused = splitTiles(role, replicas, byColumns);
       if (!refused) {
         if (sums)
           result = splitBlocks(function, role, replicas);
@@ -88,12 +90,11 @@ LogicalResult split(func::FuncOp function) {
       // Only who asked for replicas is refused; else one does all the work, unless a tile has more rows than tensor memory.
       if (function->hasAttr(tile::replicasChosenAttrName) && !sums) {
         role.setReplicas(1);
-        refused->op->emitRemark("one warpgroup for all rows: they cannot be split over ")
-            << replicas << ": " << refused->reason;
+        refused->op->emitRemark("one warpgroup for all ") << shared << ": they cannot be split over " << replicas << ": " << refused->reason;
         return;
       }
       result = refused->op->emitOpError("cannot be split over ")
-               << replicas << " replicas by rows: " << refused->reason;
+               << replicas << " replicas by " << shared << ": " << refused->reason;
       return;
     }
     if (!role.walk([](ForEachTileOp) { return WalkResult::interrupt(); }).wasInterrupted()) {

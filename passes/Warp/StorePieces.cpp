@@ -2,7 +2,8 @@
 //
 // Results leave through shared memory in pieces of columns: one piece is written while the copy of
 // the one before is read. Where tiles are taken in turn and nothing is computed before a piece is
-// written, pieces have 64 rows (Limits.h); else the hand-overs of twice as many would be waited for.
+// written, pieces have 64 rows (Limits.h); else the hand-overs of twice as many would be waited for. So have those
+// of replicas that share the columns of a tile, each of which has all rows.
 // Of transposed sums a thread holds parts of rows: they leave in pieces of rows.
 //
 //===--------------------------------------------------------------------------------------===//
@@ -61,6 +62,7 @@ void tileloom::storeInPieces(func::FuncOp function, const DenseSet<Operation *> 
   OpBuilder builder(function.getContext());
   auto schedule = function->getAttrOfType<tile::ScheduleAttr>(tile::scheduleAttrName);
   bool inTurns = schedule && !tensorMemory && schedule.word("use") == StringRef("pingpong");
+  bool byColumns = schedule && schedule.dividesColumns();
   int64_t buffers = schedule ? schedule.integer("buffers").value_or(1) : 1;
   DenseMap<Type, Value> rings; // of pieces
   SmallVector<Operation *> ops;
@@ -79,7 +81,8 @@ void tileloom::storeInPieces(func::FuncOp function, const DenseSet<Operation *> 
     int64_t columns = type.getShape().back();
     // Only the layouts of sums are known to come apart by columns without an exchange.
     bool product = fromProduct.contains(store), transposed = !product && !tensorMemory && type.getRank() == 2 && schedule::isTransposed(result);
-    int64_t piece = product ? pieceColumns(type, schedule, tensorMemory) : transposed && inTurns ? schedule::transposedColumns(columns) : columns;
+    bool inBlocks = inTurns || byColumns;
+    int64_t piece = product ? pieceColumns(type, schedule, tensorMemory) : transposed && inBlocks ? schedule::transposedColumns(columns) : columns;
     SmallVector<int64_t> shape(type.getShape());
     shape.back() = piece;
     SmallVector<int64_t> box(desc.getShape());
@@ -87,7 +90,7 @@ void tileloom::storeInPieces(func::FuncOp function, const DenseSet<Operation *> 
     std::optional<size_t> boxRow;
     size_t rowAt = type.getRank() - 2;
     int64_t rows = 1, pieceRows = 1;
-    if (transposed || (inTurns && type.getRank() > 1 && product && schedule::isPlainResult(result)))
+    if (transposed || (inBlocks && type.getRank() > 1 && product && schedule::isPlainResult(result)))
       boxRow = rowDimension(box, type.getDimSize(rowAt));
     if (boxRow) {
       rows = type.getDimSize(rowAt);

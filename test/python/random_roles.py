@@ -295,6 +295,7 @@ def schedule(r, target):
         ("specialize", ["on", "off", "auto"]),
         ("warps", [4, 8]),
         ("persistent", [False, True]),
+        ("divide", ["rows", "columns", "columns"]),
     ):
         if r.random() < 0.13:
             s[name] = r.choice(values)

@@ -217,3 +217,80 @@ func.func @along_rows(%A: !tile.desc<128x64xbf16>, %B: !tile.desc<64x64xbf16>, %
   tile.store %y to %D[%i, %i] : tensor<128x64xf32>, !tile.desc<128x64xf32>
   return
 }
+
+// -----
+
+// Columns of a product, of what is made from it, of a bias read from shared memory, of numbers of columns and of the store, by blocks
+// of 64 rows; operand A stays whole.
+// CHECK-LABEL: func.func @columns(
+// CHECK: warp.buffer per_replica : <1 x [64x104xf32]>
+// CHECK: warp.role @math warps(4) replicas(2) {
+// CHECK: %[[R:.*]] = warp.replica_index
+// CHECK: %[[FIRST:.*]] = arith.muli %[[R]], %c104{{.*}} : i32
+// CHECK: nv.memdesc.slice %{{.*}}[%{{.*}}, %[[FIRST]]] : <64x208xbf16> -> <64x104xbf16>
+// CHECK: nv.wgmma {{.*}} : !nv.memdesc<192x64xbf16>, <64x104xbf16> -> tensor<192x104xf32>
+// CHECK: %[[NUMBER:.*]] = nv.index dim(0) : tensor<104xi32>
+// CHECK: %[[SPLAT:.*]] = nv.splat %[[FIRST]] : i32 -> tensor<104xi32>
+// CHECK: arith.addi %[[NUMBER]], %[[SPLAT]]
+// CHECK: nv.extract %{{.*}}[64, 0] : tensor<192x104xf32> -> tensor<64x104xf32>
+// CHECK: tile.rebox %{{.*}} : !tile.desc<64x208xf32> -> !tile.desc<64x104xf32>
+// CHECK: %[[COLUMN:.*]] = arith.addi %{{.*}}, %[[FIRST]]
+// CHECK: warp.store %{{.*}} to %{{.*}}[%{{.*}}, %[[COLUMN]]]
+func.func @columns(%A: !tile.desc<192x64xbf16>, %B: !tile.desc<208x64xbf16>, %D: !tile.desc<192x208xf32>, %E: !tile.desc<192x208xf32>, %i: i32)
+    attributes {tile.kernel, tile.schedule = #tile.schedule<replicas = 2, use = "cooperative", divide = "columns">} {
+  %a = tile.load %A[%i, %i] : !tile.desc<192x64xbf16> -> tensor<192x64xbf16>
+  %b = tile.load %B[%i, %i] : !tile.desc<208x64xbf16> -> tensor<208x64xbf16>
+  %bt = tile.trans %b : tensor<208x64xbf16> -> tensor<64x208xbf16>
+  %d = tile.dot %a, %bt : tensor<192x64xbf16>, tensor<64x208xbf16> -> tensor<192x208xf32>
+  %column = nv.index dim(0) : tensor<208xi32>
+  %columnf = arith.sitofp %column : tensor<208xi32> to tensor<208xf32>
+  %wide = nv.broadcast %columnf dim(0) : tensor<208xf32> -> tensor<192x208xf32>
+  %y = arith.subf %d, %wide : tensor<192x208xf32>
+  tile.store %y to %E[%i, %i] : tensor<192x208xf32>, !tile.desc<192x208xf32>
+  tile.store %d to %D[%i, %i] : tensor<192x208xf32>, !tile.desc<192x208xf32>
+  return
+}
+
+// -----
+
+func.func @reduced_columns(%A: !tile.desc<128x64xbf16>, %B: !tile.desc<64x128xbf16>, %D: !tile.desc<128xf32>, %i: i32)
+    attributes {tile.kernel, tile.schedule = #tile.schedule<replicas = 2, use = "cooperative", divide = "columns">} {
+  %a = tile.load %A[%i, %i] : !tile.desc<128x64xbf16> -> tensor<128x64xbf16>
+  %b = tile.load %B[%i, %i] : !tile.desc<64x128xbf16> -> tensor<64x128xbf16>
+  %d = tile.dot %a, %b : tensor<128x64xbf16>, tensor<64x128xbf16> -> tensor<128x128xf32>
+  // expected-error @+1 {{cannot be split over 2 replicas by columns: a reduction along the columns crosses replicas}}
+  %top = nv.reduce max %d dim(1) : tensor<128x128xf32> -> tensor<128xf32>
+  tile.store %top to %D[%i] : tensor<128xf32>, !tile.desc<128xf32>
+  return
+}
+
+// -----
+
+// The first half of a sum's columns and the second would each be in one replica.
+func.func @halves(%A: !tile.desc<64x64xbf16>, %B: !tile.desc<64x128xbf16>, %D: !tile.desc<64x64xf32>, %i: i32)
+    attributes {tile.kernel, tile.schedule = #tile.schedule<replicas = 2, use = "cooperative", divide = "columns">} {
+  %a = tile.load %A[%i, %i] : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+  %b = tile.load %B[%i, %i] : !tile.desc<64x128xbf16> -> tensor<64x128xbf16>
+  %d = tile.dot %a, %b : tensor<64x64xbf16>, tensor<64x128xbf16> -> tensor<64x128xf32>
+  %gate = nv.extract %d[0, 0] : tensor<64x128xf32> -> tensor<64x64xf32>
+  %up = nv.extract %d[0, 64] : tensor<64x128xf32> -> tensor<64x64xf32>
+  // expected-error @+1 {{cannot be split over 2 replicas by columns: expected elements from 0 on of 128, found those from 64 on of 128}}
+  %y = arith.mulf %gate, %up : tensor<64x64xf32>
+  tile.store %y to %D[%i, %i] : tensor<64x64xf32>, !tile.desc<64x64xf32>
+  return
+}
+
+// -----
+
+// The operand of a second product would be summed over what replicas share.
+func.func @chained(%A: !tile.desc<64x64xbf16>, %B: !tile.desc<64x64xbf16>, %D: !tile.desc<64x64xf32>, %i: i32)
+    attributes {tile.kernel, tile.schedule = #tile.schedule<replicas = 2, use = "cooperative", divide = "columns">} {
+  %a = tile.load %A[%i, %i] : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+  %b = tile.load %B[%i, %i] : !tile.desc<64x64xbf16> -> tensor<64x64xbf16>
+  %d = tile.dot %a, %b : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+  %p = arith.truncf %d : tensor<64x64xf32> to tensor<64x64xbf16>
+  // expected-error @+1 {{cannot be split over 2 replicas by columns: only the columns of a product can be shared}}
+  %y = tile.dot %p, %b : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+  tile.store %y to %D[%i, %i] : tensor<64x64xf32>, !tile.desc<64x64xf32>
+  return
+}
