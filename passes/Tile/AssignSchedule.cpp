@@ -125,8 +125,8 @@ bool rowsAreApart(FunctionOpInterface kernel, int64_t rows) {
   return apart;
 }
 
-/// Whether warpgroups may each have some of `columns` columns, the last dimension: nothing goes across them.
-bool columnsAreApart(FunctionOpInterface kernel, int64_t columns) {
+/// Whether `parts` warpgroups may each have some of `columns` columns, the last dimension: nothing goes across them.
+bool columnsAreApart(FunctionOpInterface kernel, int64_t columns, int64_t parts) {
   bool apart = !hasChainedProducts(kernel);
   kernel->walk([&](Operation *op) {
     auto type = op->getNumOperands() ? dyn_cast<RankedTensorType>(op->getOperand(0).getType()) : RankedTensorType();
@@ -135,6 +135,9 @@ bool columnsAreApart(FunctionOpInterface kernel, int64_t columns) {
     auto reduce = dyn_cast<ReduceOp>(op);
     // Parts of a sum that are used together (a gate and what goes through it) are different columns.
     apart &= !(reduce && type.getDimSize(reduce.getDim()) == columns) && !isa<ScanOp, ReshapeOp, nv::ExtractOp>(op);
+    // Copies store multiples of 16 bytes.
+    if (isa<StoreOp, StoreReduceOp>(op) && type.getShape().back() == columns)
+      apart &= columns / parts * type.getElementTypeBitWidth() % 128 == 0;
   });
   return apart;
 }
@@ -193,7 +196,8 @@ private:
 
   LogicalResult assignReplicas() {
     int64_t replicas = cooperative ? (rows % 192 == 0 && rows > 0 ? 3 : rows >= 128 ? 2 : 1) : 2;
-    if (tilesAreTall() && !fields.get("replicas") && !fields.get("divide")) {
+    bool asked = fields.get("replicas") || fields.get("divide");
+    if (!asked && tilesAreTall()) {
       setDefault("divide", "columns");
       replicas = 2;
     }
@@ -206,7 +210,7 @@ private:
       replicas = 2;
     if (tensorMemory) // sums that no warp holds, in as many lanes
       replicas = cooperative && rows % tensorMemoryLanes == 0 && rowsAreApart(kernel, rows) ? std::max<int64_t>(rows / tensorMemoryLanes, 1) : 1;
-    if (!fields.get("replicas"))
+    if (!asked)
       kernel->setAttr(replicasChosenAttrName, builder.getUnitAttr());
     setDefault("replicas", replicas);
     replicas = cast<IntegerAttr>(fields.get("replicas")).getInt();
@@ -222,15 +226,26 @@ private:
   /// of four gives a thread, which ptxas refuses.
   bool tilesAreTall() const {
     constexpr int64_t most = 192;
-    return cooperative && !tensorMemory && rows == 192 && columns > most && columns % 16 == 0 && columnsAreApart(kernel, columns);
+    return cooperative && !tensorMemory && rows == 192 && columns > most && columns % (2 * leastColumns()) == 0 && columnsAreApart(kernel, columns, 2);
+  }
+
+  /// Columns of an operand B that begin where a matrix descriptor can: 8 where they are rows in memory, else a span of the narrowest swizzle.
+  int64_t leastColumns() const {
+    int64_t least = 8;
+    kernel->walk([&](DotOp dot) {
+      if (auto load = dot.getB().getDefiningOp<LoadOp>())
+        least = std::max<int64_t>(least, 256 / load.getType().getElementTypeBitWidth());
+    });
+    return least;
   }
 
   LogicalResult verifyColumns(int64_t replicas) {
     LogicalResult result = success();
     kernel->walk([&](DotOp dot) {
       int64_t own = cast<RankedTensorType>(dot.getType()).getDimSize(1);
-      if (succeeded(result) && own % (8 * replicas))
-        result = dot.emitOpError("columns: expected a multiple of ") << 8 * replicas << " (8 for each of replicas = " << replicas << "), found " << own;
+      if (succeeded(result) && own % (leastColumns() * replicas))
+        result = dot.emitOpError("columns: expected a multiple of ")
+                 << leastColumns() * replicas << " (" << leastColumns() << " for each of replicas = " << replicas << "), found " << own;
     });
     return result;
   }

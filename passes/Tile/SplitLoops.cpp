@@ -57,6 +57,7 @@ public:
     tiles = found.tiles;
     loop = found.loop;
     replicas = schedule.integer("replicas").value_or(1);
+    columnParts = schedule.dividesColumns() ? replicas : 1;
     ctas = schedule.integer("cluster").value_or(1);
     if (failed(addWorkspaces()))
       return failure();
@@ -153,10 +154,10 @@ private:
     this->slice = slice;
   }
 
-  /// Columns of a tile that are 32 registers of a thread.
+  /// Columns of a tile that are at most 32 registers of a thread.
   int64_t columnsOf(RankedTensorType type) const {
-    int64_t rows = std::max<int64_t>(type.getDimSize(0) / replicas, 1);
-    return std::clamp<int64_t>(pieceRegisters * replicaThreads / rows, 8, type.getDimSize(1));
+    int64_t rows = std::max<int64_t>(type.getDimSize(0) / replicas, 1), unit = 8 * columnParts;
+    return std::clamp<int64_t>(pieceRegisters * replicaThreads / rows / unit * unit, unit, type.getDimSize(1));
   }
 
   /// Address of the sums of slice `number` of this tile.
@@ -249,7 +250,7 @@ private:
 
   FunctionOpInterface kernel;
   ScheduleAttr schedule;
-  int64_t slices, replicas = 1, ctas = 1, slotBytes = 0;
+  int64_t slices, replicas = 1, columnParts = 1, ctas = 1, slotBytes = 0; ///< columnParts: of a piece that replicas share
   OpBuilder builder;
   ForEachTileOp tiles;
   scf::ForOp loop;

@@ -123,6 +123,8 @@ void ReplicaSlices::relate(Operation *op, Value value, const Slice &slice) {
     if (extent % replicas)
       refuse(op,
              "expected a multiple of " + Twine(replicas) + " in its box, found " + Twine(extent));
+    if (extent != type.getDimSize(dim) && slice.total != type.getDimSize(dim))
+      refuse(op, "a part of what is shared is stored by several indices");
     return;
   }
   if (isa<nv::LocalLoadOp>(op) && (slice.offset || slice.total != cast<RankedTensorType>(value.getType()).getDimSize(dim)))

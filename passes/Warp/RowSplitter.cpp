@@ -155,7 +155,9 @@ private:
     auto type = cast<RankedTensorType>(store.getValue().getType());
     size_t place = placeInBox(box, type.getShape(), slice.dim);
     OpBuilder builder(store);
-    Value first = shiftOf(builder, store.getLoc(), slice); // the coordinate counts what is before the piece in the whole tile
+    // The coordinate counts what is before the piece in the whole tile; of rows that the box counts by two indices it is the first of them.
+    Value first = box[place] * replicas == slice.total || slice.offset || box[place] == type.getDimSize(slice.dim) * replicas
+                      ? shiftOf(builder, store.getLoc(), slice) : begin(box[place]);
     box[place] /= replicas;
     Value boxed = tile::ReboxOp::create(
         builder, store.getLoc(),

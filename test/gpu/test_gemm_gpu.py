@@ -170,6 +170,16 @@ def test_same_bits_every_time():
         assert all(torch.equal(x, y) and torch.equal(x, z) for x, y, z in zip(first, again, captured))
 
 
+@pytest.mark.parametrize("tile, schedule", [((192, 208), {}), ((208, 192), {}), ((192, 256), {"cluster": 2, "multicast": "columns"}), ((192, 224), {"split": 3}),
+                                            ((64, 128), {"divide": "columns"}), ((128, 48), {"divide": "columns", "epilogue": 8, "buffers": 2})], ids=str)
+@pytest.mark.parametrize("m, n, k", [(100, 72, 0), (1300, 1000, 1000), (3001, 1480, 264)])
+def test_warpgroups_that_share_columns(tile, schedule, m, n, k):
+    a, b, out, bias = randn(m, k), randn(n, k).mT, poison(m, n), randn(n)
+    for _ in range(5):
+        kernels.gemm(a, b, out, bias=bias, BM=tile[0], BN=tile[1], BK=64, schedule=schedule)
+    assert error(out, a.double() @ b.double() + bias.double()) < 4e-3
+
+
 @pytest.mark.parametrize("schedule", [{"cluster": 2, "multicast": "columns"}, {"cluster": 2, "multicast": "rows", "use": "pingpong"},
                                       {"cluster": 4, "multicast": "columns"}, {"cluster": 4, "multicast": "rows"}], ids=str)
 @pytest.mark.parametrize("batch, m, n, k", [(1, 100, 72, 0), (1, 1300, 1000, 1000), (1, 5000, 3000, 1480), (3, 328, 584, 264)])

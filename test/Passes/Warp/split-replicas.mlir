@@ -274,7 +274,7 @@ func.func @halves(%A: !tile.desc<64x64xbf16>, %B: !tile.desc<64x128xbf16>, %D: !
   %d = tile.dot %a, %b : tensor<64x64xbf16>, tensor<64x128xbf16> -> tensor<64x128xf32>
   %gate = nv.extract %d[0, 0] : tensor<64x128xf32> -> tensor<64x64xf32>
   %up = nv.extract %d[0, 64] : tensor<64x128xf32> -> tensor<64x64xf32>
-  // expected-error @+1 {{cannot be split over 2 replicas by columns: expected elements from 0 on of 128, found those from 64 on of 128}}
+  // expected-error @+1 {{cannot be split over 2 replicas by columns: expected elements from 64 on of 128, found those from 0 on of 128}}
   %y = arith.mulf %gate, %up : tensor<64x64xf32>
   tile.store %y to %D[%i, %i] : tensor<64x64xf32>, !tile.desc<64x64xf32>
   return
