@@ -19,6 +19,7 @@ import lzma
 import math
 import os
 import re
+import statistics
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -31,7 +32,8 @@ import numpy as np  # noqa: E402
 DATA, TABLE = "bench/results/h200-schedules.json.xz", "lib/Schedule/LearnedFactor.inc"
 DEPTH, TREES, RATE, RIDGE, LEAST = 5, 200, 0.12, 1.0, 0.5
 BINS, SHAPES_OF_TREE, TERMS_OF_TREE = 48, 0.8, 0.4
-FAR, WIDTH, FLOOR, FIXED = 1.5, 0.12, 0.02, 2.5
+FAR, WIDTH, FLOOR, FIXED = 1.5, 0.08, 0.02, 2.5
+TALL, HEIGHTS = 2, (80, 96, 112, 144, 160, 176, 208)  # shapes with times of tiles of these rows count so often
 HEAVY = 1e11  # operations from which on a product draws the power limit: the factor is not applied to it
 
 
@@ -192,6 +194,18 @@ def store(shapes, path):
         json.dump({"schedules": names, "shapes": rows}, file, separators=(",", ":"))
 
 
+def comparable(times):
+    """{schedule: us} of a search's rows. Rounds with few repeats say up to 3 % more or less than the last one for all schedules alike; by the medians of
+    those that were in both, each is brought to the last one."""
+    rows = [row for row in times if re.match(r"\d+x", row[0])]
+
+    def step(later, earlier):
+        ratios = [row[later] / row[earlier] for row in rows if row[later] and row[earlier]]
+        return statistics.median(ratios) if len(ratios) >= 3 else 1
+    to_final, to_last = step(3, 2), step(4, 3)
+    return {name: last or (final * to_last if final else quick * to_final * to_last) for name, _, quick, final, last in rows}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", default=os.path.join(ROOT, DATA))
@@ -203,13 +217,14 @@ def main():
     for path in options.add:
         with open(path) as file:
             for row in json.load(file)["rows"]:
-                shapes[row["shape"]] = {name: last or final or quick for name, _, quick, final, last in row["times"] if re.match(r"\d+x", name)}
+                shapes[row["shape"]] = comparable(row["times"])
     if options.add:
         store(shapes, options.data)
     shapes = {shape: times for shape, times in shapes.items() if 2 * math.prod(map(int, shape.split("x"))) < HEAVY}
     from search import fixed_shapes
     fixed = {"x".join(map(str, shape)) for shape in fixed_shapes()}
-    often = np.array([FIXED if shape in fixed else 1.0 for shape in shapes])
+    tall = {shape for shape, times in shapes.items() if any(parse(name)[0]["BM"] in HEIGHTS for name in times)}
+    often = np.array([FIXED if shape in fixed else TALL if shape in tall else 1.0 for shape in shapes])
     terms, predicted, measured, group = terms_of(shapes)
     if options.check:
         part = np.random.default_rng(1).permutation(len(shapes)) % options.check
