@@ -32,18 +32,22 @@ namespace {
 /// Slices have to be faster than none by this much.
 constexpr double splitGain = 0.97;
 constexpr double mostSlices = 64, mostRounds = 4;
+constexpr double moreSections = 1.25;
 constexpr size_t nearSlices = 3;   // that the learned factor is asked about
 constexpr double learnedTime = 60; // microseconds of the tensor core up to which it counts; from twice as many on it does not
 
 /// Rows of tiles walked together, longest first, in equal sections: what fits L2, or four rounds of
-/// the machine while four CTAs share a stream. How a launch ends does not depend on it, see DrawOrder.
+/// the machine while four CTAs share a stream. A few sections more where all are alike then. How a launch ends does not depend on it, see DrawOrder.
 int64_t sectionRows(const TileTime &tile, const Traffic::Order &order) {
   double processors = tile.machine.processors, half = tile.machine.processors / 2;
   double fits = tile.machine.cacheBytes / (3 * tile.traffic.stream()); // beside what else passes
   double rounds = std::min(4 * processors / order.columns, half / 2);
   double together = std::floor(std::max(fits, rounds));
-  double all = std::max(order.rows, 1.0);
-  return int64_t(std::ceil(all / std::ceil(all / std::clamp(together, 1.0, half))));
+  double all = std::max(order.rows, 1.0), sections = std::ceil(all / std::clamp(together, 1.0, half));
+  for (double more = sections; more <= sections * moreSections; ++more)
+    if (std::fmod(all, more) == 0)
+      return int64_t(all / more);
+  return int64_t(std::ceil(all / sections));
 }
 
 double bytesOfSums(scf::ForOp loop) {

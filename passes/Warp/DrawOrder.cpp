@@ -22,23 +22,21 @@ DrawOrder::DrawOrder(ForEachTileOp loop, Value ctas) : columns(loop.getN()), row
   group = loop.getGroupSize() ? loop.getGroupSize() : math.constant(loop.getGroup());
   late = math.divu(columns, math.constant(share.getInt()));
   early = math.maxs(math.sub(columns, late), one);
-  // Rows that have enough of these tiles, in equal parts, each of whole groups.
+  // The last rows, whole groups, that have enough of these tiles. What they read has left L2 where they are more than a group or two, which
+  // costs the more the shorter they are.
+  Value two = math.constant(2);
   Value needed = math.divu(math.mul(ctas, math.constant(heldBack)), math.maxs(late, one));
-  Value parts = math.maxs(math.divu(rows, math.maxs(needed, one)), one);
-  auto roundUp = [&](Value value, Value by) {
-    return math.divu(math.sub(math.add(value, by), one), by);
-  };
-  together = math.maxs(math.mul(roundUp(roundUp(rows, parts), group), group), one);
-  tilesTogether = math.mul(together, columns);
+  Value near = math.mul(group, math.maxs(math.divu(late, two), one));
+  Value from = math.maxs(math.sub(rows, math.minu(needed, near)), math.constant(0));
+  from = math.mul(math.divu(from, group), group);
+  before = math.mul(from, columns);
+  own = math.maxs(math.sub(rows, from), one);
 }
 
 Value DrawOrder::tileOf(Value draw, TileMath &math) const {
   if (!late)
     return draw;
-  Value part = math.divu(draw, tilesTogether);
-  Value rest = math.sub(draw, math.mul(part, tilesTogether));
-  Value start = math.sub(draw, rest); // the part's first tile
-  Value own = math.minu(together, math.sub(rows, math.mul(part, together)));
+  Value rest = math.sub(draw, before);
   Value ordinary = math.mul(own, early);
 
   // Ordinary tiles: those of each group are the first of it.
@@ -47,12 +45,10 @@ Value DrawOrder::tileOf(Value draw, TileMath &math) const {
   Value place = math.sub(rest, math.mul(index, groupEarly));
   Value ordinaryTile = math.add(math.mul(math.mul(index, group), columns), place);
 
-  // Held back: a column of all rows after the other, whose last group can be shorter.
+  // Held back: a column of all these rows after the other, whose last group can be shorter.
   Value held = math.sub(rest, ordinary);
-  Value whole = math.isEqual(own, together);
-  Value divisor = math.select(whole, together, math.maxs(math.remu(rows, together), math.constant(1)));
-  Value column = math.divu(held, divisor);
-  Value row = math.sub(held, math.mul(column, divisor));
+  Value column = math.divu(held, own);
+  Value row = math.sub(held, math.mul(column, own));
   Value heldGroup = math.divu(row, group);
   Value first = math.mul(heldGroup, group);
   Value groupRows = math.minu(group, math.sub(own, first));
@@ -60,6 +56,7 @@ Value DrawOrder::tileOf(Value draw, TileMath &math) const {
                             math.add(math.mul(math.add(early, column), groupRows),
                                      math.sub(row, first)));
 
-  Value tile = math.add(start, math.select(math.below(rest, ordinary), ordinaryTile, heldTile));
-  return math.select(math.below(draw, tiles), tile, draw);
+  Value tile = math.add(before, math.select(math.below(rest, ordinary), ordinaryTile, heldTile));
+  // Which draws are of these rows' tiles, and not those of the end: one comparison, as numbers below `before` wrap.
+  return math.select(math.below(rest, math.mul(own, columns)), tile, draw);
 }

@@ -27,7 +27,7 @@ public:
 private:
   mlir::Value tiles, columns, group, rows;
   mlir::Value early, late;              // columns; none where nothing is held back
-  mlir::Value together, tilesTogether;  // rows whose tiles are held back together
+  mlir::Value before, own;              // tiles in front of the rows of which some are held back, and these rows
 };
 
 } // namespace tileloom

@@ -38,11 +38,18 @@ def test_random_grids():
 
 
 def test_the_shortest_come_last():
-    """One processor: the order of the visits is that of the draws. 6 rows have 12 tiles of the last quarter, of which 4 for each processor are enough: three parts of
-    two rows, here one group each."""
+    """One processor: the order of the visits is that of the draws. 4 tiles for it are to be held back, which the last group has."""
     _, order = run(6, 8, 2, 1)
     for part in order.reshape(3, 16):
         longest_first = [7, 7, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2]
         assert part.tolist() == longest_first + [1, 1, 0, 0]
-    _, order = run(6, 8, 2, 3)  # all rows together; three processors visit in nearly this order
-    assert (order[-12:] < 2).sum() >= 10, order
+
+
+def test_last_rows_only():
+    """5 rows of 16 tiles, a group each, four processors, which visit in nearly the order of the draws: the last 4 of 16 columns are short, so that 4 rows had
+    as many of these as are wanted; as they are so short, only two rows hold theirs back."""
+    _, order = run(5, 16, 1, 4)
+    drawn = order[order < 12]  # without the CTAs' first tiles, which are not drawn
+    assert drawn[-8:].tolist() == [3, 3, 2, 2, 1, 1, 0, 0], order
+    for start in range(0, 36, 12):  # a row after the other
+        assert (drawn[start:start + 12] < 4).sum() == 4, order

@@ -70,11 +70,13 @@ func.func @copy(%A: !tile.desc<64x64xf32>, %m: i32) {
 // CHECK: scf.condition
 // CHECK: warp.role @load
 // CHECK: scf.while (%[[DRAWN:.*]] = %{{.*}})
-// CHECK: arith.divui %[[DRAWN]]
-// CHECK: %[[IN:.*]] = arith.cmpi ult, %[[DRAWN]], %[[TOTAL:.*]] :
+// CHECK: %[[REST:.*]] = arith.subi %[[DRAWN]], %{{.*}}
+// CHECK: arith.divui %[[REST]]
+// CHECK: arith.cmpi ult, %[[REST]]
+// CHECK: %[[IN:.*]] = arith.cmpi ult, %[[REST]]
 // CHECK: %[[TILE:.*]] = arith.select %[[IN]], %{{.*}}, %[[DRAWN]]
 // CHECK: arith.divui %[[TILE]]
-// CHECK: %[[MORE:.*]] = arith.cmpi slt, %[[DRAWN]], %[[TOTAL]]
+// CHECK: %[[MORE:.*]] = arith.cmpi slt, %[[DRAWN]], %{{.*}}
 // CHECK: %[[ROW:.*]] = arith.select %[[MORE]], %[[I:.*]], %c-1
 // CHECK: nv.scalar_store %[[ROW]]
 // CHECK: nv.scalar_store
