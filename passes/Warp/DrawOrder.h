@@ -2,7 +2,7 @@
 //
 // What comes last decides how evenly a launch ends. Where a row's tiles get shorter, the shortest of
 // many rows are held back until the others of these rows are drawn, so that no CTA starts a long tile
-// late (`warp.hold_back`).
+// late (`warp.hold_back`); where rows are short, of the last rows only.
 //
 //===--------------------------------------------------------------------------------------===//
 
@@ -25,9 +25,14 @@ public:
   mlir::Value total() const { return tiles; }
 
 private:
+  void holdLast(TileMath &math, mlir::Value ctas);
+  mlir::Value placeIn(mlir::Value rest, mlir::Value own, mlir::Value divisor, TileMath &math) const;
+
+  bool lastOnly = false;
   mlir::Value tiles, columns, group, rows;
   mlir::Value early, late;              // columns; none where nothing is held back
-  mlir::Value before, own;              // tiles in front of the rows of which some are held back, and these rows
+  mlir::Value together, tilesTogether;  // rows whose tiles are held back together, in each part or the last rows
+  mlir::Value before;                   // tiles in front of the last rows
 };
 
 } // namespace tileloom

@@ -317,19 +317,11 @@ void peekBehind(nv::WgmmaWaitOp wait, scf::ForOp loop) {
 struct StageRole : tileloom::warp::impl::WarpStageRoleBase<StageRole> {
   using WarpStageRoleBase::WarpStageRoleBase;
 
-  /// Whether a vote stands behind the wait for `sums`: a branch that scales them.
-  static bool isGuarded(nv::WgmmaWaitOp sums) {
-    return llvm::any_of(sums->getUsers(), [&](Operation *user) { return user->getBlock() != sums->getBlock() && isa<scf::IfOp>(user->getParentOp()); });
-  }
-
-  /// The schedule's, or the pass's; all of the work where nothing but straight code follows: ptxas moves exponentials from behind such a wait to in
-  /// front of it or does not, by what is elsewhere in the kernel, and with some of them behind it the loop is 2 to 4 % slower.
-  double fractionOf(scf::ForOp loop, nv::WgmmaWaitOp sums) {
+  /// The schedule's, or the pass's.
+  double fractionOf(scf::ForOp loop) {
     tile::ScheduleAttr given = scheduleOf(loop);
     auto own = given ? given.getFields().getAs<FloatAttr>("fraction") : FloatAttr();
-    if (own)
-      return own.getValueAsDouble();
-    return isGuarded(sums) || loop->hasAttr(longChainAttrName) ? fraction.getValue() : 1.0;
+    return own ? own.getValueAsDouble() : fraction;
   }
 
   void runOnOperation() override {
@@ -344,7 +336,7 @@ struct StageRole : tileloom::warp::impl::WarpStageRoleBase<StageRole> {
       for (auto wait : loop.getBody()->getOps<nv::WgmmaWaitOp>())
         start = retire, retire = wait;
       if (start && !start.getResults().empty() && !retire.getResults().empty() &&
-          start.getPending() > 0 && retire.getPending() == 0 && !retire.getAfter() && Stager(start, retire, fractionOf(loop, retire)).run() &&
+          start.getPending() > 0 && retire.getPending() == 0 && !retire.getAfter() && Stager(start, retire, fractionOf(loop)).run() &&
           !loop->hasAttr(longChainAttrName))
         peekBehind(retire, loop);
     }

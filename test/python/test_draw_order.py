@@ -23,7 +23,7 @@ def run(rows, columns, group, processors, seed=0):
     return seen, order
 
 
-@pytest.mark.parametrize("rows, columns, group, processors", [(1, 1, 1, 3), (5, 3, 2, 4), (7, 9, 4, 2), (20, 8, 3, 5), (33, 5, 16, 1), (64, 4, 5, 7), (3, 40, 8, 2)])
+@pytest.mark.parametrize("rows, columns, group, processors", [(1, 1, 1, 3), (5, 3, 2, 4), (7, 9, 4, 2), (20, 8, 3, 5), (33, 5, 16, 1), (64, 4, 5, 7), (3, 40, 8, 2), (70, 9, 32, 3), (100, 16, 33, 4)])
 def test_each_tile_once(rows, columns, group, processors):
     seen, _ = run(rows, columns, group, processors, seed=rows)
     assert (seen == 1).all(), seen
@@ -38,18 +38,22 @@ def test_random_grids():
 
 
 def test_the_shortest_come_last():
-    """One processor: the order of the visits is that of the draws. 4 tiles for it are to be held back, which the last group has."""
+    """One processor: the order of the visits is that of the draws. 6 rows have 12 tiles of the last quarter, of which 4 for each processor are enough: three parts of
+    two rows, here one group each."""
     _, order = run(6, 8, 2, 1)
     for part in order.reshape(3, 16):
         longest_first = [7, 7, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2]
         assert part.tolist() == longest_first + [1, 1, 0, 0]
+    _, order = run(6, 8, 2, 3)  # all rows together; three processors visit in nearly this order
+    assert (order[-12:] < 2).sum() >= 10, order
 
 
 def test_last_rows_only():
-    """5 rows of 16 tiles, a group each, four processors, which visit in nearly the order of the draws: the last 4 of 16 columns are short, so that 4 rows had
-    as many of these as are wanted; as they are so short, only two rows hold theirs back."""
-    _, order = run(5, 16, 1, 4)
-    drawn = order[order < 12]  # without the CTAs' first tiles, which are not drawn
+    """Sections of 32 rows or more: only the last rows hold tiles back. Two processors: 130 rows of 16 columns, of which 4 are
+    short, in nearly the order of the draws; 8 tiles are wanted, which the last section (2 rows) has."""
+    _, order = run(130, 16, 32, 2)
+    drawn = order[order < 14]  # without the first tiles, which are not drawn
     assert drawn[-8:].tolist() == [3, 3, 2, 2, 1, 1, 0, 0], order
-    for start in range(0, 36, 12):  # a row after the other
-        assert (drawn[start:start + 12] < 4).sum() == 4, order
+    sections = order[:2048].reshape(4, 512)
+    for section in sections:  # no section waits for another one's short tiles
+        assert (section[-120:] < 4).sum() >= 116 and (section < 4).sum() >= 124, order

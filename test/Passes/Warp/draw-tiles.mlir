@@ -70,13 +70,11 @@ func.func @copy(%A: !tile.desc<64x64xf32>, %m: i32) {
 // CHECK: scf.condition
 // CHECK: warp.role @load
 // CHECK: scf.while (%[[DRAWN:.*]] = %{{.*}})
-// CHECK: %[[REST:.*]] = arith.subi %[[DRAWN]], %{{.*}}
-// CHECK: arith.divui %[[REST]]
-// CHECK: arith.cmpi ult, %[[REST]]
-// CHECK: %[[IN:.*]] = arith.cmpi ult, %[[REST]]
+// CHECK: arith.divui %[[DRAWN]]
+// CHECK: %[[IN:.*]] = arith.cmpi ult, %[[DRAWN]], %[[TOTAL:.*]] :
 // CHECK: %[[TILE:.*]] = arith.select %[[IN]], %{{.*}}, %[[DRAWN]]
 // CHECK: arith.divui %[[TILE]]
-// CHECK: %[[MORE:.*]] = arith.cmpi slt, %[[DRAWN]], %{{.*}}
+// CHECK: %[[MORE:.*]] = arith.cmpi slt, %[[DRAWN]], %[[TOTAL]]
 // CHECK: %[[ROW:.*]] = arith.select %[[MORE]], %[[I:.*]], %c-1
 // CHECK: nv.scalar_store %[[ROW]]
 // CHECK: nv.scalar_store
