@@ -156,8 +156,8 @@ private:
     size_t place = placeInBox(box, type.getShape(), slice.dim);
     OpBuilder builder(store);
     // The coordinate counts what is before the piece in the whole tile; of rows that the box counts by two indices it is the first of them.
-    Value first = box[place] * replicas == slice.total || slice.offset || box[place] == type.getDimSize(slice.dim) * replicas
-                      ? shiftOf(builder, store.getLoc(), slice) : begin(box[place]);
+    bool counted = box[place] == type.getDimSize(slice.dim) * replicas;
+    Value first = counted ? shiftOf(builder, store.getLoc(), slice) : begin(box[place]);
     box[place] /= replicas;
     Value boxed = tile::ReboxOp::create(
         builder, store.getLoc(),
