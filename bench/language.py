@@ -137,7 +137,7 @@ class Bench(Records):
         functions = {"tileloom": launch, "torch_grouped": lambda: torch._grouped_mm(a, b.transpose(1, 2), offs=ends)}
         self.record("grouped_bf16_contiguous", f"G{groups} m~{rows} N{n} K{k}", 2 * m * n * k, None, functions, errors, "torch_grouped")
 
-    def rows(self, work, rows, columns, run, wanted, triton_kernel, torch_kernel, vectors):
+    def row_kernel(self, work, rows, columns, run, wanted, triton_kernel, torch_kernel, vectors):
         """Rows in several sets of tensors: where they lie is worth as much as what kernels of 8 to 20 us differ by."""
         errors, sets = {}, []
         for _ in range(5):
@@ -153,14 +153,14 @@ class Bench(Records):
     def softmax(self, rows, columns):
         import triton_rows
         reference = functools.partial(torch.softmax, dim=1)
-        self.rows("softmax", rows, columns, kernels.softmax, reference, triton_rows.softmax, reference, 0)
+        self.row_kernel("softmax", rows, columns, kernels.softmax, reference, triton_rows.softmax, reference, 0)
 
     def layer_norm(self, rows, columns):
         import triton_rows
 
         def reference(x, weight, bias):
             return torch.nn.functional.layer_norm(x, (columns,), weight, bias)
-        self.rows("layernorm", rows, columns, kernels.layer_norm, reference, triton_rows.layer_norm, reference, 2)
+        self.row_kernel("layernorm", rows, columns, kernels.layer_norm, reference, triton_rows.layer_norm, reference, 2)
 
 
 def warm(search, only):

@@ -63,7 +63,7 @@ public:
     // setmaxnreg counts in steps of 8, as a launch does.
     int64_t entry = budgets ? std::min(schedule::namedRegisters, schedule::registerPool / (threads * ctas)) / 8 * 8
                             : std::min(schedule::namedRegisters, registersOfQuarter() / 8 * 8);
-    if (budgets && failed(checkPool(entry)))
+    if ((budgets && failed(checkPool(entry))) || failed(checkProducts(entry)))
       return failure();
     function->setAttr(nv::threadsAttrName, builder.getI64IntegerAttr(threads));
     function->setAttr(nv::registerLimitAttrName, builder.getI64IntegerAttr(entry));
@@ -73,6 +73,22 @@ public:
   }
 
 private:
+  /// ptxas wants the sums of one instruction and some more within the registers of the launch, whatever setmaxnreg gives later (C7602).
+  LogicalResult checkProducts(int64_t entry) {
+    constexpr int64_t more = 26; // 130 for 104
+    WalkResult result = specialize.walk([&](nv::WgmmaOp product) {
+      auto sum = cast<RankedTensorType>(product.getType());
+      int64_t needed = sum.getDimSize(1) * sum.getElementTypeBitWidth() / 64 + more;
+      if (needed <= entry)
+        return WalkResult::advance();
+      product.emitOpError("columns: a product of ")
+          << sum.getDimSize(1) << " columns needs " << needed << " registers a thread when the kernel starts, of which " << threads
+          << " threads have " << entry << ": expected fewer columns, or fewer warpgroups (schedule: replicas, divide = \"columns\")";
+      return WalkResult::interrupt();
+    });
+    return failure(result.wasInterrupted());
+  }
+
   void placeRoles() {
     std::optional<int64_t> budget;
     for (warp::RoleOp role : roles) {

@@ -106,3 +106,10 @@ def test_rows_of_results_are_not_reduced():
     a, b = factors(3, 100, 128, 72)
     with pytest.raises(Exception, match="by columns: a reduction along the columns crosses replicas"):
         product(a, b, (64, 128), row_amax=np.zeros(100, np.float32))
+
+
+def test_three_warpgroups_of_so_many_columns():
+    """By columns B begins at spans of 32 bytes: 104 of its columns do not, and three warpgroups have no room for 208."""
+    a, b = factors(5, 200, 300, 72, by_rows=True)
+    with pytest.raises(Exception, match="a product of 208 columns needs 130 registers a thread when the kernel starts, of which 512 threads have 128"):
+        product(a, b, (192, 208), {})
