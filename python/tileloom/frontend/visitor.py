@@ -35,7 +35,6 @@ class Visitor(Expressions, ControlFlow):
         self.source, self.builder = source, builder
         self.names = dict(values)
         self.depth = builder.depth
-        self._reads = names.reads(source.tree.body)
         self.own_uses = {}  # names that a loop does not carry as it gives them another type: what is wrong with that
 
     def run(self):
@@ -49,9 +48,12 @@ class Visitor(Expressions, ControlFlow):
     # Places and errors ----------------------------------------------------------------------------
 
     def mark(self, node):
-        """Makes `node` the place of the operations and errors to come."""
-        if hasattr(node, "lineno"):
-            self.builder.at(self.source.file, *self.source.place(node))
+        """Makes `node` the place of the operations and errors to come. Kept on the node, as names are (names.py)."""
+        place = getattr(node, "tileloom_place", None)
+        if place is None and hasattr(node, "lineno"):
+            place = node.tileloom_place = self.source.file, *self.source.place(node)
+        if place is not None:
+            self.builder.at(*place)
 
     def fail(self, error):
         place = self.builder.place
@@ -149,7 +151,7 @@ class Visitor(Expressions, ControlFlow):
 
     def read_outside(self, name, node):
         """Whether a name is read elsewhere in the function than in `node`."""
-        return self._reads[name] > names.reads(node)[name]
+        return names.reads(self.source.tree.body)[name] > names.reads(node)[name]
 
     def static(self, value, what):
         """A compile-time object; extents of views become constants."""
