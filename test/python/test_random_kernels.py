@@ -14,8 +14,8 @@ import random_roles
 import tileloom as tl
 
 COUNT = int(os.environ.get("TILELOOM_RANDOM_KERNELS", "24"))
-REFUSED = ("shared memory: need", "tensor memory: need", "register pool: need", "schedule: ", "field '", "rows: expected a multiple of", "a cluster of",
-           "box's rows are", "cannot be split over", "expected scf.if conditions that are the same")
+REFUSED = ("shared memory: need", "tensor memory: need", "register pool: need", "schedule: ", "field '", "rows: expected a multiple of",
+           "columns: expected a multiple of", "a cluster of", "box's rows are", "cannot be split over", "expected scf.if conditions that are the same")
 
 
 def arrays_of(case):
