@@ -233,8 +233,9 @@ private:
   int64_t leastColumns() const {
     int64_t least = 8;
     kernel->walk([&](DotOp dot) {
-      if (auto load = dot.getB().getDefiningOp<LoadOp>())
-        least = std::max<int64_t>(least, 256 / load.getType().getElementTypeBitWidth());
+      auto trans = dot.getB().getDefiningOp<TransOp>();
+      if (!trans || !trans.getSource().getDefiningOp<LoadOp>())
+        least = std::max<int64_t>(least, 256 / cast<RankedTensorType>(dot.getB().getType()).getElementTypeBitWidth());
     });
     return least;
   }

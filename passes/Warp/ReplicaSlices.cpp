@@ -44,7 +44,7 @@ bool ReplicaSlices::analyse() {
     if (auto atomic = dyn_cast<tile::AtomicOp>(op);
         atomic && atomic.getOrder() != tile::MemOrder::Relaxed)
       return refuse(op, "its order is that of all warps of the program");
-    setWhole(op->getOperand(0), 0, op);
+    setWhole(op->getOperand(0), type.getRank() > 1 ? shared : 0, op); // results that leave through one buffer are shared alike
     follow();
   });
   role.walk([&](user::PrintOp print) {

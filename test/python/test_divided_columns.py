@@ -4,6 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import tileloom as tl
 from products import BF16, error, factors, wide
 from tileloom import kernels
 from tileloom.kernels.gemm import gemm_kernel
@@ -113,3 +114,23 @@ def test_three_warpgroups_of_so_many_columns():
     a, b = factors(5, 200, 300, 72, by_rows=True)
     with pytest.raises(Exception, match="a product of 208 columns needs 130 registers a thread when the kernel starts, of which 512 threads have 128"):
         product(a, b, (192, 208), {})
+
+
+@tl.jit
+def product_and_copy(a: tl.view, b: tl.view, c: tl.view, d: tl.view, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """c = max(a, 0) b, and d = a tile of c's extents that has nothing to do with it."""
+    for m, n in tl.tiles((c.shape[0], BM), (c.shape[1], BN)):
+        acc = tl.zeros((BM, BN), tl.float32)
+        for k in tl.range(0, a.shape[1], BK):
+            acc = tl.dot(a.load([m, k], [BM, BK]), tl.maximum(b.load([k, n], [BK, BN]), 0.0).to(b.dtype), acc)
+        c.store([m, n], acc)
+        d.store([m, n], (tl.arange(0, BN) + n)[None, :].to(tl.float32) + tl.zeros((BM, BN), tl.float32))
+
+
+@pytest.mark.parametrize("columns", [64, 128])
+def test_two_results_and_a_computed_operand(columns):
+    a, b = factors(6, 130, 200, 72, by_rows=True)
+    c, d = (np.full((130, 200), np.nan, np.float32) for _ in range(2))
+    product_and_copy(a, b, c, d, BM=128, BN=columns, BK=64, schedule=COLUMNS, simulator={"multiprocessors": 2})
+    assert error(c, wide(a) @ np.maximum(wide(b), 0)) < 1e-5
+    np.testing.assert_array_equal(d, np.broadcast_to(np.arange(200, dtype=np.float32), (130, 200)))
