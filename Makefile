@@ -5,7 +5,7 @@
 #   make wheel       dist/tileloom-*.whl, checked           make gpu-test  tests that need a GPU
 #   make demo        a first look                           make bench     benchmarks (need a GPU)
 #   make docs        references from the .td files          make clean     remove what was built
-#   make sweep       every schedule of the search space: refused, or clean and right (hours)
+#   make sweep       every feature over 20 seeds; every schedule of the search space: refused, or clean and right (hours)
 
 BUILD ?= build
 TYPE ?= Development
@@ -38,6 +38,7 @@ test: build
 	@$(PYTHON) tools/run_tests.py --build $(BUILD)
 
 sweep: build
+	$(PYTHON) test/status/table.py --seeds 20 --output $(BUILD)/status.md
 	TILELOOM_SEARCH_SPACE=all $(PYTHON) -m pytest -q test/python/test_search_space.py
 
 wheel: build

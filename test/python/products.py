@@ -3,6 +3,8 @@
 import ml_dtypes
 import numpy as np
 
+from tileloom import kernels
+
 BF16 = ml_dtypes.bfloat16
 
 
@@ -21,6 +23,13 @@ def factors(seed, m, n, k, dtype=BF16, by_columns=False, by_rows=False):
     rng = np.random.default_rng(seed)
     a, b = rng.standard_normal((m, k)).astype(dtype), rng.standard_normal((n, k)).astype(dtype).T
     return np.asfortranarray(a) if by_columns else a, np.ascontiguousarray(b) if by_rows else b
+
+
+def multiply(a, b, tile, schedule=None, seed=0, out=None, **options):
+    """kernels.gemm of the tile (rows, columns) with a schedule, in the simulator; into NaN unless `out` is given."""
+    out = np.full((*a.shape[:-1], b.shape[-1]), np.nan, BF16) if out is None else out
+    kernels.gemm(a, b, out, BM=tile[0], BN=tile[1], schedule=schedule or {}, simulator={"seed": seed, "multiprocessors": 4}, **{"BK": 64, **options})
+    return out
 
 
 def check_steps(product, m, n, k, accumulate=True):

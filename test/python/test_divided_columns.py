@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import tileloom as tl
-from products import BF16, error, factors, wide
+from products import BF16, error, factors, multiply, wide
 from tileloom import kernels
 from tileloom.kernels.gemm import gemm_kernel
 
@@ -13,10 +13,8 @@ VIEW = ("bf16", 2)
 COLUMNS = {"divide": "columns"}
 
 
-def product(a, b, tile, schedule=COLUMNS, seed=0, out=None, **options):
-    out = np.full((*a.shape[:-1], b.shape[-1]), np.nan, BF16) if out is None else out
-    kernels.gemm(a, b, out, BM=tile[0], BN=tile[1], schedule=schedule, simulator={"seed": seed, "multiprocessors": 4}, **{"BK": 64, **options})
-    return out
+def product(a, b, tile, schedule=COLUMNS, *more, **options):
+    return multiply(a, b, tile, schedule, *more, **options)
 
 
 @pytest.mark.parametrize("m, n, k, tile, schedule", [
